@@ -1,0 +1,1 @@
+//! Where the container is in each cgroup hierarchy, and keeping children there.

@@ -1,0 +1,1 @@
+//! argv to commands; flags, help, completions and man pages from one definition.

@@ -1,0 +1,1 @@
+//! The profile of the original: flags and environment to task specifications. Pure.

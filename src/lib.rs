@@ -1,0 +1,13 @@
+//! `minion`: the process supervisor that an Apache Mesos agent starts as the executor of a container.
+
+pub mod cgroup;
+pub mod cli;
+pub mod error;
+pub mod hyperkube;
+pub mod log;
+pub mod mesos;
+pub mod namespace;
+pub mod process;
+pub mod rehearsal;
+pub mod supervisor;
+pub mod task;

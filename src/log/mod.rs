@@ -1,0 +1,1 @@
+//! The log thread: relay, rotation, retention.

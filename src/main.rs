@@ -1,0 +1,3 @@
+//! `minion`: parse, trace, dispatch, exit code.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Processes: fork and exec, pidfds, signals, reaping, trees. The only `unsafe`.

@@ -1,0 +1,1 @@
+//! A stand-in for a Mesos agent, for the demo and the tests.

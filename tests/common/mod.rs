@@ -1,0 +1,156 @@
+//! What every test file shares: needs and skips, deadlines, cgroups that remove themselves.
+//!
+//! No helper sleeps: each waits on a file descriptor with a deadline.
+
+#![allow(dead_code)] // each test file is a crate of its own and uses a part of this
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for something that takes milliseconds when it works.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
+///
+/// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), mountns.
+#[macro_export]
+macro_rules! need {
+    ($($what:literal),+) => {
+        $(if let Err(reason) = $crate::common::has($what) {
+            let test = std::thread::current().name().unwrap_or("test").to_owned();
+            let required = std::env::var("MINION_TEST_REQUIRE").unwrap_or_default();
+            assert!(
+                !required.split(',').any(|name| name == $what),
+                "{test} needs {}: {reason}, and MINION_TEST_REQUIRE={required}", $what
+            );
+            eprintln!("SKIP {test}: {} ({reason})", $what);
+            return;
+        })+
+    };
+}
+
+/// Whether this machine has what a test needs, and why not.
+pub fn has(what: &str) -> Result<(), String> {
+    let there = |path: &str| fs::metadata(path).map(drop).map_err(|e| format!("{path}: {e}"));
+    match what {
+        "root" => rustix::process::geteuid()
+            .is_root()
+            .then_some(())
+            .ok_or_else(|| "not root".to_owned()),
+        "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
+        "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
+        "mountns" => there("/proc/self/ns/mnt"),
+        other => panic!("no such need: {other}"),
+    }
+}
+
+/// The program under test.
+pub fn minion() -> &'static str {
+    env!("CARGO_BIN_EXE_minion")
+}
+
+/// Waits until `fd` is readable (or hung up): true; false when `deadline` passes first.
+pub fn wait_readable(fd: impl AsFd, deadline: Instant) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).expect("a deadline is near");
+        match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return ready == 1,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => panic!("poll: {error}"),
+        }
+    }
+}
+
+/// Waits until the process is dead (a zombie counts). True also when it does not exist.
+pub fn wait_dead(pid: i32, deadline: Instant) -> bool {
+    let pid = Pid::from_raw(pid).expect("a pid is positive");
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(pidfd) => wait_readable(pidfd, deadline),
+        Err(rustix::io::Errno::SRCH) => true,
+        Err(error) => panic!("pidfd_open {pid:?}: {error}"),
+    }
+}
+
+/// A cgroup of this test's own, `mesos-test-<pid>-<n>`, in each of the given hierarchies; gone when dropped.
+pub struct CgroupGuard {
+    name: String,
+    directories: Vec<PathBuf>,
+}
+
+impl CgroupGuard {
+    /// Makes `<hierarchy>/<name><below>` in each hierarchy (`/sys/fs/cgroup/memory`, …), e.g. `below` = `/<id>`.
+    pub fn new(hierarchies: &[&str], below: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("mesos-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut guard = Self { name, directories: Vec::new() };
+        for hierarchy in hierarchies {
+            let top = Path::new(hierarchy).join(&guard.name);
+            fs::create_dir(&top).unwrap_or_else(|e| panic!("{}: {e}", top.display()));
+            guard.directories.push(top.clone());
+            inherit_cpuset(&top);
+            let mut path = top;
+            for part in below.split('/').filter(|part| !part.is_empty()) {
+                path.push(part);
+                fs::create_dir(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+                inherit_cpuset(&path);
+            }
+        }
+        guard
+    }
+
+    /// The name at the top of each hierarchy: what `--mesos-cgroup-prefix` takes.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A new v1 cpuset cgroup is empty and takes no process before it has cpus and memory nodes.
+fn inherit_cpuset(directory: &Path) {
+    for file in ["cpuset.cpus", "cpuset.mems"] {
+        let parent = directory.parent().expect("a cgroup has a parent").join(file);
+        if let Ok(value) = fs::read(&parent) {
+            fs::write(directory.join(file), value).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+        }
+    }
+}
+
+impl Drop for CgroupGuard {
+    fn drop(&mut self) {
+        let deadline = Instant::now() + DEADLINE;
+        let problems: Vec<String> =
+            self.directories.iter().filter_map(|top| remove_cgroup(top, deadline).err()).collect();
+        if !problems.is_empty() && !std::thread::panicking() {
+            panic!("cgroups left behind: {problems:?}");
+        }
+    }
+}
+
+/// Ends every process of the cgroup and of those below it, then removes them.
+fn remove_cgroup(directory: &Path, deadline: Instant) -> Result<(), String> {
+    let entries = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_cgroup(&entry.path(), deadline)?;
+        }
+    }
+    loop {
+        let members = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+        for pid in members.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+            if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
+                let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+                wait_readable(pidfd, deadline);
+            }
+        }
+        match fs::remove_dir(directory) {
+            Ok(()) => return Ok(()),
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {}
+            Err(e) => return Err(format!("{}: {e}", directory.display())),
+        }
+    }
+}
