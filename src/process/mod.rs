@@ -1,1 +1,22 @@
-//! Processes: fork and exec, pidfds, signals, reaping, trees. The only `unsafe`.
+//! Processes: fork and exec, pidfds, signals, reaping, trees. The only `unsafe` of the program stands here.
+//!
+//! One function is one thing that the kernel does. Whatever decides stands elsewhere; nothing here logs.
+//!
+//! - [`startup`]: what must happen before the first child and the first thread.
+//! - [`spawn`]: a child that waits at a gate until its parent has checked everything, then execs.
+//! - [`pidfd`]: a process for as long as we hold it, whatever happens to its number.
+//! - [`signals`]: the signals of the process as a file descriptor.
+//! - [`reap`]: the exit of children that nobody holds a pidfd of.
+//! - [`tree`]: who descends from whom, and signalling all of them.
+
+#![allow(unsafe_code)]
+
+pub mod pidfd;
+pub mod reap;
+pub mod signals;
+pub mod spawn;
+pub mod startup;
+pub mod tree;
+
+pub use pidfd::Pidfd;
+pub use reap::WaitStatus;

@@ -4,6 +4,8 @@
 
 #![allow(dead_code)] // each test file is a crate of its own and uses a part of this
 
+pub mod simulation;
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
@@ -38,10 +40,7 @@ macro_rules! need {
 pub fn has(what: &str) -> Result<(), String> {
     let there = |path: &str| fs::metadata(path).map(drop).map_err(|e| format!("{path}: {e}"));
     match what {
-        "root" => rustix::process::geteuid()
-            .is_root()
-            .then_some(())
-            .ok_or_else(|| "not root".to_owned()),
+        "root" => rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "not root".to_owned()),
         "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
         "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
         "mountns" => there("/proc/self/ns/mnt"),

@@ -1,0 +1,90 @@
+//! A process for as long as we hold it, whatever happens to its number.
+
+use super::reap::WaitStatus;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// `PIDFD_SIGNAL_PROCESS_GROUP` of Linux 6.9; libc's constant of that name is not on every target yet.
+const SIGNAL_PROCESS_GROUP: libc::c_uint = 1 << 2;
+
+/// A pidfd and the number it was opened for. Readable when the process is dead.
+///
+/// The fd comes from the crate `pidfd`, which also sends through it with flags. Its own waiting is not used: it reports
+/// status 0 for everything. [CR-03]
+pub struct Pidfd {
+    fd: pidfd::PidFd,
+    pid: i32,
+}
+
+impl Pidfd {
+    /// `pidfd_open(pid, 0)`, close-on-exec. Race-free for our own child that is not reaped yet; for any other pid the
+    /// caller checks afterwards that it got whom it meant.
+    pub fn open(pid: i32) -> io::Result<Self> {
+        // SAFETY: pidfd_open takes two integers; the crate marks it unsafe for the pid reuse that the caller's check covers.
+        let fd = unsafe { pidfd::PidFd::open(pid, 0) }?;
+        Ok(Self { fd, pid })
+    }
+
+    /// The number, for words and for reading `/proc`; it may be reused once the process is reaped.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// `pidfd_send_signal(fd, signal, NULL, 0)`. ESRCH once it is reaped.
+    ///
+    /// Only for a process that is our own unreaped child does the fallback to `kill(2)` hold, which a seccomp profile that
+    /// answers EPERM makes necessary [ME-30]: its number is pinned.
+    pub fn signal(&self, signal: i32) -> io::Result<()> {
+        match self.send(signal, 0) {
+            Err(error) if is_missing(&error) => kill(self.pid, signal),
+            result => result,
+        }
+    }
+
+    /// Signals the whole process group that the process leads, also when the leader is a zombie.
+    ///
+    /// With `PIDFD_SIGNAL_PROCESS_GROUP`, else `kill(-pid)`: so call it before the leader is reaped. [KF-05]
+    pub fn signal_group(&self, signal: i32) -> io::Result<()> {
+        match self.send(signal, SIGNAL_PROCESS_GROUP) {
+            Err(error) if is_missing(&error) || error.raw_os_error() == Some(libc::EINVAL) => kill(-self.pid, signal),
+            result => result,
+        }
+    }
+
+    /// `waitid(P_PIDFD, WEXITED|WNOHANG)`: reaps our child if it is dead.
+    pub fn reap(&self) -> io::Result<Option<WaitStatus>> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        Ok(waitid(WaitId::PidFd(self.as_fd()), options)?.map(|status| WaitStatus::from_waitid(&status)))
+    }
+
+    fn send(&self, signal: i32, flags: libc::c_uint) -> io::Result<()> {
+        // SAFETY: a null siginfo makes the kernel fill in its own; no memory of ours is read or written.
+        unsafe { self.fd.send_raw_signal(signal, std::ptr::null(), flags) }
+    }
+}
+
+/// The call is not there: an old kernel says ENOSYS, a seccomp profile EPERM.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
+}
+
+/// `kill(target, signal)`: a pid, or a process group as a negative number.
+fn kill(target: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: two integers; the callers' contract is that the number still means whom they mean.
+    let answer = unsafe { libc::kill(target, signal) };
+    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+impl AsFd for Pidfd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: `self.fd` owns the fd, closes it only when dropped, and the borrow ends with `self`.
+        unsafe { BorrowedFd::borrow_raw(self.fd.as_raw_fd()) }
+    }
+}
+
+impl std::fmt::Debug for Pidfd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pidfd({} of {})", self.fd.as_raw_fd(), self.pid)
+    }
+}

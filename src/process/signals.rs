@@ -1,0 +1,96 @@
+//! The signals of the process as a file descriptor.
+//!
+//! Everything is blocked from the first moment on, so a signal that arrives before the loop runs waits for it, and none
+//! interrupts a system call. Children get an empty mask and default dispositions back before they exec.
+
+use crate::error::{Error, Result};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// The highest signal number of Linux on the architectures we build for.
+const LAST_SIGNAL: i32 = 64;
+
+/// A signal that arrived, and who sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The signal's number.
+    pub signal: i32,
+    /// The sender's pid in our pid namespace; 0 when the kernel sent it or the sender is outside.
+    pub sender: u32,
+    /// The sender's uid.
+    pub uid: u32,
+}
+
+/// Every signal of this process, blocked and readable.
+#[derive(Debug)]
+pub struct Signals {
+    fd: SignalFd,
+}
+
+impl Signals {
+    /// Blocks every signal and resets the ignored ones; call it first thing in `main`.
+    ///
+    /// `pthread_sigmask`, `rt_sigaction`, `signalfd`. An ignored signal survives exec, and an ignored SIGCHLD takes the exit
+    /// status of every child away [KF-02]; a blocked one with the default disposition does neither. SIGPIPE stays out of the
+    /// fd: it is blocked, so a write to a dead reader is just EPIPE.
+    pub fn take_over() -> Result<Self> {
+        let failed = |what: &'static str| move |errno| Error::io(what, "signals", io::Error::from(errno));
+        SigSet::all().thread_block().map_err(failed("block"))?;
+        (1..=LAST_SIGNAL).filter(|signal| is_ignored(*signal)).for_each(reset);
+        let mut wanted = SigSet::all();
+        wanted.remove(Signal::SIGPIPE);
+        let fd = SignalFd::with_flags(&wanted, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .map_err(failed("open a signalfd for"))?;
+        Ok(Self { fd })
+    }
+
+    /// The next signal that waits; `None` when there is none.
+    ///
+    /// Signals of one kind coalesce: five exits may be one SIGCHLD. [KF-03]
+    pub fn read(&mut self) -> Result<Option<Received>> {
+        match self.fd.read_signal() {
+            Ok(info) => Ok(info.map(|info| Received {
+                signal: i32::try_from(info.ssi_signo).unwrap_or(0),
+                sender: info.ssi_pid,
+                uid: info.ssi_uid,
+            })),
+            Err(nix::errno::Errno::EINTR) => Ok(None),
+            Err(errno) => Err(Error::io("read", "the signalfd", io::Error::from(errno))),
+        }
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// `SIGTERM`, or `signal 40` for one without a name.
+pub fn name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
+}
+
+/// The kernel's `struct sigaction` as far as we use it: handler first, all zero is "default".
+type KernelAction = [usize; 4];
+
+/// Whether the disposition is "ignore". The system call and not glibc's: that one refuses 32 and 33. [KF-04]
+fn is_ignored(signal: i32) -> bool {
+    let mut now: KernelAction = [0; 4];
+    let (null, now_ptr) = (std::ptr::null::<KernelAction>(), &raw mut now);
+    // SAFETY: `now` is at least as large as the kernel's struct for an 8-byte mask (handler, flags, restorer, mask) and
+    // lives across the call; a null new action changes nothing.
+    let answer = unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, null, now_ptr, 8) };
+    answer == 0 && now[0] == libc::SIG_IGN
+}
+
+/// Sets the default disposition.
+fn reset(signal: i32) {
+    let default: KernelAction = [0; 4];
+    let (default_ptr, null) = (&raw const default, std::ptr::null::<KernelAction>());
+    // SAFETY: `default` is as in `is_ignored`, SIG_DFL with no flags needs no restorer, and the signal is blocked, so the
+    // default action cannot end us.
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, default_ptr, null, 8) };
+}

@@ -1,0 +1,260 @@
+//! A child that waits at a gate until its parent has checked everything, then execs.
+//!
+//! 1. [`Program::fork`]: everything that allocates is done before; the child sets itself up and waits for one byte.
+//! 2. The parent holds a pidfd, attaches the child to its cgroups and verifies that. A child that is not where it should be
+//!    never executes anything.
+//! 3. [`Gated::open`]: the child execs. [`Report`] says whether it did, or which step failed with which errno.
+//!
+//! std's `Command` cannot do this: `spawn` returns after exec only, and an error of a pre-exec step loses its step.
+
+mod child;
+
+use super::pidfd::Pidfd;
+use super::reap;
+use crate::error::{During, Error, Result};
+use rustix::fs::{Mode, OFlags};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::ffi::{CString, OsStr, OsString, c_char};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A program with its arguments and environment, in the form that `execve` takes.
+pub struct Program {
+    path: PathBuf,
+    file: CString,
+    args: StringArray,
+    env: StringArray,
+}
+
+/// Where the child's three standard fds go.
+#[derive(Debug)]
+pub struct Stdio {
+    /// Usually `/dev/null`: [`Stdio::null`].
+    pub stdin: OwnedFd,
+    /// The write end of a pipe, or `/dev/null`.
+    pub stdout: OwnedFd,
+    /// The write end of a pipe, or `/dev/null`.
+    pub stderr: OwnedFd,
+}
+
+impl Stdio {
+    /// `/dev/null`, for reading and writing.
+    pub fn null() -> Result<OwnedFd> {
+        rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open", "/dev/null")
+    }
+}
+
+/// What the child does between fork and exec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Step {
+    /// `setpgid(0, 0)`
+    ProcessGroup = 1,
+    /// `prctl(PR_SET_PDEATHSIG, SIGKILL)`
+    DeathSignal,
+    /// `dup2` of the three standard fds
+    Stdio,
+    /// `sigprocmask` to the empty mask
+    SignalMask,
+    /// `execve`
+    Exec,
+}
+
+impl Step {
+    const ALL: [Self; 5] = [Self::ProcessGroup, Self::DeathSignal, Self::Stdio, Self::SignalMask, Self::Exec];
+
+    fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| *step as u8 == byte)
+    }
+
+    /// The operation in an error message.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ProcessGroup => "make a process group for",
+            Self::DeathSignal => "set the death signal of",
+            Self::Stdio => "connect stdin, stdout and stderr of",
+            Self::SignalMask => "empty the signal mask of",
+            Self::Exec => "exec",
+        }
+    }
+}
+
+/// A child that is set up and waits at the gate. Dropped, the gate shuts: the child exits without having executed
+/// anything, and is reaped as any orphan is.
+#[must_use]
+#[derive(Debug)]
+pub struct Gated {
+    pidfd: Pidfd,
+    gate: OwnedFd,
+    report: Report,
+}
+
+/// A child that was let through the gate.
+#[derive(Debug)]
+pub struct Child {
+    /// The process.
+    pub pidfd: Pidfd,
+    /// Whether its exec worked.
+    pub report: Report,
+}
+
+impl Program {
+    /// Fails when a string holds a NUL byte, which no argument can.
+    pub fn new(path: &Path, args: &[OsString], env: &[(OsString, OsString)]) -> Result<Self> {
+        let variables = env.iter().map(|(name, value)| {
+            let mut variable = OsString::with_capacity(name.len() + 1 + value.len());
+            variable.push(name);
+            variable.push("=");
+            variable.push(value);
+            variable
+        });
+        Ok(Self {
+            path: path.to_owned(),
+            file: c_string(path.as_os_str())?,
+            args: StringArray::new(args.iter().map(OsString::as_os_str))?,
+            env: StringArray::new(variables)?,
+        })
+    }
+
+    /// `fork`s a child that leads its own process group, dies with the forking thread, has these standard fds, no other fd,
+    /// no blocked and no ignored signal, and waits.
+    ///
+    /// Call it from the main thread only: the death signal is tied to the thread that forks. [KF-06]
+    pub fn fork(&self, stdio: &Stdio) -> Result<Gated> {
+        let (gate_inside, gate) = pipe_with(PipeFlags::CLOEXEC).during("make a pipe for", self.path.display())?;
+        let (report, report_inside) =
+            pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe for", self.path.display())?;
+        let plan = child::Plan {
+            program: self,
+            stdio,
+            gate: gate_inside.as_fd(),
+            report: report_inside.as_fd(),
+            parent: rustix::process::getpid(),
+        };
+        let pid = child::fork(&plan).map_err(|cause| {
+            Error::io("fork for", self.path.display(), cause)
+                .hint("pids.max of the container, RLIMIT_NPROC or memory is used up")
+        })?;
+        // The child is ours and unreaped: its number is pinned until we reap it.
+        match Pidfd::open(pid) {
+            Ok(pidfd) => Ok(Gated { pidfd, gate, report: Report { fd: report, path: self.path.clone() } }),
+            Err(cause) => {
+                drop(gate); // it reads end-of-file and exits
+                let _ = reap::wait_for(pid);
+                Err(Error::io("open a pidfd for", self.path.display(), cause)
+                    .hint("minion needs Linux 5.3 and a seccomp profile that allows pidfd_open"))
+            }
+        }
+    }
+}
+
+impl Gated {
+    /// The child's pid: to attach it to its cgroups.
+    pub fn pid(&self) -> i32 {
+        self.pidfd.pid()
+    }
+
+    /// Lets the child exec.
+    pub fn open(self) -> Result<Child> {
+        // The read end lives in the child alone; if that is dead (OOM), its exit says so and the byte does not matter.
+        match rustix::io::write(&self.gate, &[1]) {
+            Ok(_) | Err(rustix::io::Errno::PIPE) => Ok(Child { pidfd: self.pidfd, report: self.report }),
+            Err(cause) => Err(Error::io("open the gate for", self.report.path.display(), cause)),
+        }
+    }
+
+    /// Ends and reaps the child, which has executed nothing.
+    pub fn abandon(self) -> Result<()> {
+        let _ = self.pidfd.signal(libc::SIGKILL);
+        reap::wait_for(self.pidfd.pid()).during("reap", self.pidfd.pid())
+    }
+}
+
+/// The close-on-exec pipe on which the child says what failed before it was replaced. Readable once exec is decided.
+#[derive(Debug)]
+pub struct Report {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// What a [`Report`] says.
+#[derive(Debug)]
+pub enum Progress {
+    /// Nothing yet: the child is at or before exec.
+    Pending,
+    /// The program runs. Also the answer when the child died without a word: its exit tells.
+    Executed,
+    /// A step failed; the child has exited.
+    Failed(Error),
+}
+
+impl Report {
+    /// Reads what there is, without waiting.
+    pub fn read(&self) -> Progress {
+        let mut message = [0; child::MESSAGE];
+        match rustix::io::read(&self.fd, &mut message) {
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Progress::Pending,
+            Ok(child::MESSAGE) => Progress::Failed(self.failure(message)),
+            // End of file is the close at exec; a torn message cannot be: it is shorter than PIPE_BUF.
+            Ok(_) | Err(_) => Progress::Executed,
+        }
+    }
+
+    fn failure(&self, [step, errno @ ..]: [u8; child::MESSAGE]) -> Error {
+        let cause = io::Error::from_raw_os_error(i32::from_le_bytes(errno));
+        let Some(step) = Step::from_byte(step) else {
+            return Error::new("start", self.path.display(), "the child sent a report that nobody understands");
+        };
+        let error = Error::io(step.words(), self.path.display(), cause);
+        match hint(step, i32::from_le_bytes(errno)) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl AsFd for Report {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// What an errno of a step usually means.
+fn hint(step: Step, errno: i32) -> Option<&'static str> {
+    match (step, errno) {
+        (Step::Exec, libc::ENOENT) => {
+            Some("the file, or the interpreter that its first line or its ELF header names, is missing")
+        }
+        (Step::Exec, libc::EACCES) => Some("it is not executable for this user, or its file system is mounted noexec"),
+        (Step::Exec, libc::ENOEXEC) => {
+            Some("it is neither a program for this architecture nor a script with a #! line")
+        }
+        (Step::Exec, libc::ETXTBSY) => Some("something has it open for writing: is it still being fetched?"),
+        (Step::Exec, libc::E2BIG) => Some("arguments and environment together are too long"),
+        _ => None,
+    }
+}
+
+fn c_string(text: &OsStr) -> Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| {
+        Error::new("pass", format!("{text:?}"), "it holds a NUL byte, which neither argument nor variable can")
+    })
+}
+
+/// A NULL-terminated array of C strings, with the strings it points to.
+struct StringArray {
+    /// # Invariants
+    /// Each but the last points into `_strings`, whose buffers never move; the last is null.
+    pointers: Vec<*const c_char>,
+    _strings: Vec<CString>,
+}
+
+impl StringArray {
+    fn new<S: AsRef<OsStr>>(texts: impl Iterator<Item = S>) -> Result<Self> {
+        let strings = texts.map(|text| c_string(text.as_ref())).collect::<Result<Vec<_>>>()?;
+        let pointers = strings.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
+        Ok(Self { pointers, _strings: strings })
+    }
+}

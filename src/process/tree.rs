@@ -1,0 +1,197 @@
+//! Who descends from whom, and signalling all of them.
+//!
+//! A subreaper's descendants stay its descendants, whatever they do to their session, group or environment: when a parent
+//! dies, its children go to the nearest subreaper above. So walking down from ourselves finds every process that any child
+//! ever started. [KF-07]
+
+use super::pidfd::Pidfd;
+use crate::error::{During, Result};
+use rustix::fs::{Mode, OFlags, openat};
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// One process as `/proc/<pid>/stat` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its pid.
+    pub pid: i32,
+    /// Its parent.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session.
+    pub session: i32,
+    /// `R`, `S`, `D`, `T`, `Z`, …
+    pub state: u8,
+}
+
+impl Process {
+    /// Reads `/proc/<pid>/stat`.
+    pub fn read(pid: i32) -> io::Result<Self> {
+        parse_stat(&fs::read(format!("/proc/{pid}/stat"))?)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a stat line"))
+    }
+
+    /// A zombie is dead already; only its parent can do anything about it.
+    pub fn is_zombie(&self) -> bool {
+        self.state == b'Z' || self.state == b'X'
+    }
+}
+
+/// The name may hold anything, spaces and parentheses too: the fields begin after the last `)`.
+fn parse_stat(line: &[u8]) -> Option<Process> {
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let pid = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?.parse().ok()?;
+    let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
+    let state = *fields.next()?.as_bytes().first()?;
+    let mut number = || fields.next()?.parse::<i32>().ok();
+    Some(Process { pid, parent: number()?, group: number()?, session: number()?, state })
+}
+
+/// The children of this process, zombies included.
+///
+/// Orphans arrive at the first living thread, the main one. Its list is one file, kept open: an emptiness check at a
+/// task's death is one `pread`.
+#[derive(Debug)]
+pub struct Children {
+    /// `None` on a kernel without `CONFIG_PROC_CHILDREN`: then `/proc` is walked instead.
+    list: Option<OwnedFd>,
+    own: i32,
+}
+
+impl Children {
+    /// Opens `/proc/self/task/<pid>/children`.
+    pub fn open() -> Self {
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let path = format!("/proc/self/task/{own}/children");
+        let list = openat(rustix::fs::CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
+        Self { list, own }
+    }
+
+    /// The pids of the direct children now.
+    pub fn pids(&self) -> Result<Vec<i32>> {
+        match &self.list {
+            Some(list) => {
+                let text = read_from_start(list).during("read", "/proc/self/task/…/children")?;
+                Ok(parse_pids(&text).collect())
+            }
+            None => Ok(everyone()?.into_iter().filter(|process| process.parent == self.own).map(|p| p.pid).collect()),
+        }
+    }
+}
+
+fn read_from_start(file: &OwnedFd) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let read = rustix::io::pread(file, &mut piece, text.len() as u64)?;
+        if read == 0 {
+            return Ok(text);
+        }
+        text.extend_from_slice(&piece[..read]);
+    }
+}
+
+fn parse_pids(text: &[u8]) -> impl Iterator<Item = i32> {
+    text.split(u8::is_ascii_whitespace).filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok())
+}
+
+/// The given processes and everything below them. What dies or forks meanwhile may be missing: ask again.
+pub fn with_descendants(roots: impl IntoIterator<Item = i32>) -> Result<Vec<i32>> {
+    let mut found: Vec<i32> = roots.into_iter().collect();
+    let mut seen: HashSet<i32> = found.iter().copied().collect();
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        next += 1;
+        for child in children_of(pid)? {
+            if seen.insert(child) {
+                found.push(child);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The children of all threads of a process; empty when it is gone.
+fn children_of(pid: i32) -> Result<Vec<i32>> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Ok(Vec::new()) };
+    let mut children = Vec::new();
+    for thread in threads.flatten() {
+        match fs::read(thread.path().join("children")) {
+            Ok(text) => children.extend(parse_pids(&text)),
+            // The directory is there and the file is not: no CONFIG_PROC_CHILDREN.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && thread.path().exists() => {
+                return Ok(everyone()?.into_iter().filter(|process| process.parent == pid).map(|p| p.pid).collect());
+            }
+            Err(_) => {} // the thread ended
+        }
+    }
+    Ok(children)
+}
+
+/// Every process that `/proc` shows.
+fn everyone() -> Result<Vec<Process>> {
+    let entries = fs::read_dir("/proc").during("list", "/proc")?;
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(pids.filter_map(|pid| Process::read(pid).ok()).collect())
+}
+
+/// The value of a variable in the environment that a process was started with. `None`: not set, or not ours to read.
+pub fn start_variable(pid: i32, name: &str) -> Option<Vec<u8>> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environment.split(|byte| *byte == 0).find_map(|entry| {
+        let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        Some(value.to_vec())
+    })
+}
+
+/// Signals a descendant by its number, without hitting a stranger: its own parent may have reaped it and the number been
+/// given away between our look and our signal. So the pidfd comes first, then the proof. True when it was signalled.
+pub fn signal_descendant(pid: i32, signal: i32) -> bool {
+    let Ok(pidfd) = Pidfd::open(pid) else { return false };
+    Process::read(pid).is_ok_and(|process| is_below_us(&process)) && pidfd.signal(signal).is_ok()
+}
+
+/// Whether the chain of parents leads to us. A chain that changes under our eyes may look broken; the caller asks again.
+fn is_below_us(process: &Process) -> bool {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let mut parent = process.parent;
+    while parent > 1 {
+        if parent == own {
+            return true;
+        }
+        let Ok(above) = Process::read(parent) else { return false };
+        parent = above.parent;
+    }
+    parent == own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_line_is_read_behind_the_last_parenthesis() {
+        let line = b"42 (a) R (b) S 7 40 39 0 -1 4194560";
+        assert_eq!(parse_stat(line), Some(Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S' }));
+        assert_eq!(parse_stat(b"42 (a"), None);
+        assert_eq!(parse_stat(b""), None);
+        assert_eq!(parse_stat(b"42 (a) S 7"), None);
+    }
+
+    #[test]
+    fn pids_of_a_children_file() {
+        assert_eq!(parse_pids(b"1 22 333 ").collect::<Vec<_>>(), [1, 22, 333]);
+        assert_eq!(parse_pids(b"").count(), 0);
+    }
+
+    #[test]
+    fn a_process_reads_itself() {
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let process = Process::read(own).unwrap();
+        assert_eq!(process.pid, own);
+        assert!(!process.is_zombie());
+    }
+}
