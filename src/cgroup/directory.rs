@@ -80,7 +80,7 @@ fn place(hierarchy: &Hierarchy) -> Result<Result<Place, Nowhere>> {
             version: hierarchy.version,
             hierarchy: hierarchy.label(),
             path: candidate.path.clone(),
-            directory: candidate.mount.point.join(&candidate.below),
+            directory: candidate.directory(),
             line: hierarchy.line.clone(),
             candidate: candidate.clone(),
             fd,

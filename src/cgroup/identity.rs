@@ -114,7 +114,7 @@ impl fmt::Display for Directory {
         match self {
             Self::Absent => f.write_str("MESOS_DIRECTORY is not set"),
             Self::Names { value, .. } => write!(f, "MESOS_DIRECTORY={value:?}"),
-            Self::Unusable(error) => write!(f, "MESOS_DIRECTORY cannot be used: {error}"),
+            Self::Unusable(error) => write!(f, "{error}"),
         }
     }
 }

@@ -237,9 +237,18 @@ fn first<'a>(line: Line<'a>) -> Option<&'a OsStr> {
     line.hierarchy.split(|byte| *byte == b',').next().map(OsStr::from_bytes)
 }
 
-/// `freezer:/mesos/c1`, as in the kernel's file but for the number, which changes with every boot.
+/// `freezer:/mesos/c1`, `0::/mesos/c1/leaf`: as in the kernel's file but for a v1 number, which changes with every boot.
 fn label(line: Line<'_>) -> String {
-    format!("{}:{}", String::from_utf8_lossy(line.hierarchy), line.path.display())
+    let hierarchy = if line.is_v2() { "0:".into() } else { String::from_utf8_lossy(line.hierarchy) };
+    format!("{hierarchy}:{}", line.path.display())
+}
+
+impl Candidate {
+    /// The directory.
+    pub fn directory(&self) -> PathBuf {
+        // Joined with an empty path it would end in a slash.
+        self.mount.point.components().chain(self.below.components()).collect()
+    }
 }
 
 impl Hierarchy {

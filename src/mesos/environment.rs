@@ -97,12 +97,12 @@ mod tests {
             ("MESOS_SANDBOX", "/mnt/mesos/sandbox"),
             ("MESOS_SLAVE_PID", "slave(1)@127.0.0.1:5051"),
             ("MESOS_CHECKPOINT", "1"),
-            ("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "1.025mins"),
+            ("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "1500ms"),
         ]);
         assert_eq!(environment.directory.as_deref(), Some(Path::new("/w/runs/c1")));
         assert_eq!(environment.sandbox.as_deref(), Some(Path::new("/mnt/mesos/sandbox")));
         assert!(environment.checkpoint);
-        assert_eq!(environment.grace.unwrap().unwrap(), Duration::from_millis(61_500));
+        assert_eq!(environment.grace.unwrap().unwrap(), Duration::from_millis(1_500));
         assert_eq!(environment.executor_id.as_deref(), Some(OsStr::new("e with a space")));
         assert_eq!(environment.framework_id.as_deref(), Some(OsStr::new("f-0000")));
         assert_eq!(environment.agent_id.as_deref(), Some(OsStr::new("a-S0")));

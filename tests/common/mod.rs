@@ -38,10 +38,7 @@ macro_rules! need {
 pub fn has(what: &str) -> Result<(), String> {
     let there = |path: &str| fs::metadata(path).map(drop).map_err(|e| format!("{path}: {e}"));
     match what {
-        "root" => rustix::process::geteuid()
-            .is_root()
-            .then_some(())
-            .ok_or_else(|| "not root".to_owned()),
+        "root" => rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "not root".to_owned()),
         "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
         "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
         "mountns" => there("/proc/self/ns/mnt"),
