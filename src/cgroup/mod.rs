@@ -1,1 +1,49 @@
 //! Where the container is in each cgroup hierarchy, and keeping children there.
+//!
+//! ```text
+//! Sources::read ──> discover ──> Placement::validate ──> Validated ──> attach(pid), drift(pid)
+//! three texts       pure         directories opened      keeps them    OomWatch::open
+//! ```
+//!
+//! Nothing here creates a cgroup, and nothing moves a process out of one that an agent put it into, except into the
+//! container's own. [ME-05]
+
+mod attach;
+mod directory;
+mod hint;
+mod identity;
+mod membership;
+mod mountinfo;
+mod oom;
+mod placement;
+
+pub use attach::{Attached, Drift};
+pub use directory::{Inherited, Place, Validated};
+pub use identity::{Directory, Identity, Kernel, Verdict};
+pub use mountinfo::{Mount, Version};
+pub use oom::{Oom, OomWatch};
+pub use placement::{Candidate, Hierarchy, Layout, Nowhere, Placement, Target, discover};
+
+use crate::error::{During, Result};
+use std::io::{self, ErrorKind};
+
+/// The texts of the kernel that a placement is found from.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// `/proc/self/mountinfo`.
+    pub mountinfo: Vec<u8>,
+    /// `/proc/self/cgroup`. Empty on a kernel without cgroups.
+    pub cgroup: Vec<u8>,
+}
+
+impl Sources {
+    /// Reads each file once: the only input of [`discover`] besides the environment.
+    pub fn read() -> Result<Self> {
+        let mountinfo = std::fs::read("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
+        let cgroup = std::fs::read("/proc/self/cgroup").or_else(|error| match error.kind() {
+            ErrorKind::NotFound => Ok::<_, io::Error>(Vec::new()),
+            _ => Err(error),
+        });
+        Ok(Self { mountinfo, cgroup: cgroup.during("read", "/proc/self/cgroup")? })
+    }
+}

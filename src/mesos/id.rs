@@ -54,6 +54,14 @@ impl ContainerId {
         self.parts.last().map_or("", String::as_str)
     }
 
+    /// The container that this one is nested in, if it is nested.
+    pub fn parent(&self) -> Option<Self> {
+        match self.parts.as_slice() {
+            [parents @ .., _] if !parents.is_empty() => Some(Self { parts: parents.to_vec() }),
+            _ => None,
+        }
+    }
+
     /// Parents and own id, the root container first.
     pub fn parts(&self) -> &[String] {
         &self.parts
@@ -119,5 +127,7 @@ mod tests {
         assert_eq!(nested.cgroup_path(), Path::new("P/mesos/C"));
         assert_eq!(nested.to_string(), "P.C");
         assert_eq!(nested.own(), "C");
+        assert_eq!(nested.parent(), Some(of("/r/P").unwrap()));
+        assert_eq!(of("/r/P").unwrap().parent(), None);
     }
 }

@@ -1,0 +1,313 @@
+//! Attaching on this machine's real hierarchies.
+
+mod common;
+
+use common::{CgroupGuard, DEADLINE, wait_dead, wait_readable};
+use minion::cgroup::{self, OomWatch, Placement, Sources};
+use minion::mesos::Environment;
+use rustix::event::epoll;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+const FREEZER: &str = "/sys/fs/cgroup/freezer";
+const MEMORY: &str = "/sys/fs/cgroup/memory";
+const CPUSET: &str = "/sys/fs/cgroup/cpuset";
+const UNIFIED: &str = "/sys/fs/cgroup/unified";
+
+/// A child that waits, and is ended and reaped when dropped.
+struct Waiting(Child);
+
+impl Waiting {
+    fn new() -> Self {
+        Self::running("read line")
+    }
+
+    fn running(script: &str) -> Self {
+        let mut command = Command::new("sh");
+        Self(command.args(["-c", script]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    fn pid(&self) -> i32 {
+        i32::try_from(self.0.id()).unwrap()
+    }
+
+    fn is_in(&self, hierarchy: &str) -> PathBuf {
+        let text = fs::read_to_string(format!("/proc/{}/cgroup", self.pid())).unwrap();
+        let line = text.lines().find_map(|line| line.split_once(':')?.1.strip_prefix(hierarchy)?.strip_prefix(':'));
+        line.unwrap_or_else(|| panic!("no {hierarchy} in {text}")).into()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The placement of container `c1` below `prefix`, by `MESOS_DIRECTORY` alone: this process is outside.
+fn placed(sources: &Sources, prefix: &str) -> Placement {
+    let vars = [("MESOS_DIRECTORY".into(), OsString::from("/w/runs/c1"))];
+    cgroup::discover(sources, prefix, &Environment::from_vars(&vars))
+}
+
+fn on_v1(prefix: &str) -> Placement {
+    placed(&Sources::read().unwrap(), prefix)
+}
+
+/// As on a host without v1: the real cgroup2 mount, and no other line.
+fn on_v2(prefix: &str) -> Placement {
+    placed(&Sources { cgroup: b"0::/\n".to_vec(), ..Sources::read().unwrap() }, prefix)
+}
+
+fn write(file: impl AsRef<Path>, text: &str) {
+    let file = file.as_ref();
+    fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+}
+
+/// Every directory of this test in any hierarchy.
+fn cgroups_called(name: &str) -> Vec<PathBuf> {
+    fn below(directory: PathBuf, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                below(entry.path(), found);
+            }
+        }
+        found.push(directory);
+    }
+    let mut found = Vec::new();
+    for hierarchy in fs::read_dir("/sys/fs/cgroup").unwrap().flatten() {
+        let top = hierarchy.path().join(name);
+        if top.exists() {
+            below(top, &mut found);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_child_is_moved_where_the_container_has_a_cgroup_and_nothing_is_created() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, MEMORY, CPUSET, UNIFIED], "/c1");
+    let before = cgroups_called(guard.name());
+    let container = PathBuf::from(format!("/{}/c1", guard.name()));
+
+    let validated = on_v1(guard.name()).validate().unwrap();
+    let mut places: Vec<&str> = validated.places.iter().map(|place| place.hierarchy.as_str()).collect();
+    places.sort_unstable();
+    assert_eq!(places, ["cpuset", "freezer", "memory"]);
+    let inherited: Vec<String> = validated.inherited.iter().map(ToString::to_string).collect();
+    assert!(inherited.iter().any(|line| line.contains("pids:") && line.contains("no isolator")), "{inherited:?}");
+    assert!(inherited.iter().any(|line| line.contains("unified:") && line.contains("beside v1")), "{inherited:?}");
+
+    let child = Waiting::new();
+    let (pids, unified) = (child.is_in("pids"), child.is_in(""));
+    let attached = validated.attach(child.pid()).unwrap();
+    assert_eq!(attached.moved.len(), 3, "{attached}");
+    for hierarchy in ["freezer", "memory", "cpuset"] {
+        assert_eq!(child.is_in(hierarchy), container);
+    }
+    assert_eq!((child.is_in("pids"), child.is_in("")), (pids, unified), "moved in a hierarchy of the agent");
+    assert!(validated.attach(child.pid()).unwrap().moved.is_empty(), "written to although in place");
+    assert_eq!(cgroups_called(guard.name()), before, "a cgroup was created or removed");
+}
+
+#[test]
+fn a_partial_attach_names_what_was_moved_and_what_failed() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, CPUSET], "");
+    for hierarchy in [FREEZER, CPUSET] {
+        // A new v1 cpuset is empty, and nothing fills this one.
+        fs::create_dir(Path::new(hierarchy).join(guard.name()).join("c1")).unwrap();
+    }
+    let child = Waiting::new();
+    let error = on_v1(guard.name()).validate().unwrap().attach(child.pid()).unwrap_err();
+    assert_eq!(error.errno(), Some(libc::ENOSPC));
+    let text = error.to_string();
+    for part in ["already moved in freezer", "/sys/fs/cgroup/cpuset/", "c1/cgroup.procs", "cpuset.cpus or cpuset.mems"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn drift_is_seen_and_attaching_again_undoes_it() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, MEMORY], "/c1");
+    let validated = on_v1(guard.name()).validate().unwrap();
+    let child = Waiting::new();
+    validated.attach(child.pid()).unwrap();
+    assert_eq!(validated.drift(child.pid()).unwrap(), []);
+
+    write(Path::new(MEMORY).join("cgroup.procs"), &child.pid().to_string());
+    let drift = validated.drift(child.pid()).unwrap();
+    let line = format!("memory: in /, not in /{}/c1", guard.name());
+    assert_eq!(drift.iter().map(ToString::to_string).collect::<Vec<_>>(), [line]);
+
+    assert_eq!(validated.attach(child.pid()).unwrap().moved, ["memory"]);
+    assert_eq!(validated.drift(child.pid()).unwrap(), []);
+}
+
+#[test]
+fn a_zombie_is_not_taken_for_an_attached_child() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/c1");
+    fs::create_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
+    let zombie = Waiting::running("exit 0");
+    assert!(wait_dead(zombie.pid(), Instant::now() + DEADLINE));
+    for placement in [on_v1(guard.name()), on_v2(guard.name())] {
+        let error = placement.validate().unwrap().attach(zombie.pid()).unwrap_err().to_string();
+        assert!(error.contains("it has ended meanwhile"), "{error}");
+    }
+}
+
+#[test]
+fn a_reaped_child_has_ended() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER], "/c1");
+    let mut child = Waiting::running("exit 0");
+    let pid = child.pid();
+    child.0.wait().unwrap();
+    let error = on_v1(guard.name()).validate().unwrap().attach(pid).unwrap_err();
+    assert!(error.to_string().contains("has ended"), "{error}");
+}
+
+#[test]
+fn a_removed_cgroup_is_named_and_not_made_again() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/c1");
+    fs::create_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
+    let both = [on_v1(guard.name()).validate().unwrap(), on_v2(guard.name()).validate().unwrap()];
+    fs::remove_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
+    for hierarchy in [FREEZER, UNIFIED] {
+        fs::remove_dir(Path::new(hierarchy).join(guard.name()).join("c1")).unwrap();
+    }
+    let child = Waiting::new();
+    for validated in both {
+        let error = validated.attach(child.pid()).unwrap_err();
+        assert!(error.to_string().contains("that cgroup was removed"), "{error}");
+    }
+    assert_eq!(cgroups_called(guard.name()).len(), 2, "something was made again");
+    let placement = on_v1(guard.name());
+    assert!(placement.validate().unwrap().places.is_empty());
+}
+
+#[test]
+fn on_v2_a_child_goes_to_the_leaf() {
+    need!("root", "v2");
+    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
+    let validated = on_v2(guard.name()).validate().unwrap();
+    let child = Waiting::new();
+    assert_eq!(validated.attach(child.pid()).unwrap().to_string(), "moved in unified");
+    assert_eq!(child.is_in(""), Path::new(&format!("/{}/c1/leaf", guard.name())));
+    write(Path::new(UNIFIED).join("cgroup.procs"), &child.pid().to_string());
+    assert_eq!(validated.drift(child.pid()).unwrap().len(), 1);
+}
+
+#[test]
+fn on_v2_a_container_without_a_leaf_is_no_target() {
+    need!("root", "v2");
+    let guard = CgroupGuard::new(&[UNIFIED], "/c1");
+    let validated = on_v2(guard.name()).validate().unwrap();
+    assert!(validated.places.is_empty(), "{:?}", validated.places);
+}
+
+#[test]
+fn a_leaf_whose_children_have_controllers_takes_no_process() {
+    need!("root", "v2");
+    // One test at a time may switch a controller of the root, which is switched back at the end.
+    let root = fs::File::open(UNIFIED).unwrap();
+    rustix::fs::flock(&root, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let subtree = |below: &str| Path::new(UNIFIED).join(below).join("cgroup.subtree_control");
+    let was_on = fs::read_to_string(subtree("")).unwrap().contains("hugetlb");
+    let error = {
+        let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
+        for below in ["", guard.name(), &format!("{}/c1", guard.name()), &format!("{}/c1/leaf", guard.name())] {
+            write(subtree(below), "+hugetlb");
+        }
+        let child = Waiting::new();
+        on_v2(guard.name()).validate().unwrap().attach(child.pid()).unwrap_err()
+    };
+    if !was_on {
+        write(subtree(""), "-hugetlb");
+    }
+    assert_eq!(error.errno(), Some(libc::EBUSY), "{error}");
+    assert!(error.to_string().contains("cgroup.subtree_control"), "{error}");
+}
+
+#[test]
+fn a_leaf_beside_a_threaded_cgroup_takes_no_process() {
+    need!("root", "v2");
+    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
+    let threaded = Path::new(UNIFIED).join(guard.name()).join("c1/t");
+    fs::create_dir(&threaded).unwrap();
+    write(threaded.join("cgroup.type"), "threaded");
+    let child = Waiting::new();
+    let error = on_v2(guard.name()).validate().unwrap().attach(child.pid()).unwrap_err();
+    assert_eq!(error.errno(), Some(libc::EOPNOTSUPP), "{error}");
+    assert!(error.to_string().contains("domain invalid"), "{error}");
+}
+
+#[test]
+fn a_link_or_a_plain_directory_in_the_place_of_a_hierarchy_is_refused() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER], "/c1");
+    let directory = tempfile::tempdir().unwrap();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(FREEZER, &link).unwrap();
+    let plain = directory.path().join("plain");
+    fs::create_dir_all(plain.join(guard.name()).join("c1")).unwrap();
+    for (point, why) in [(link, "symbolic link"), (plain.clone(), "not on a cgroup file system")] {
+        let mountinfo = format!("1 2 0:34 / {} rw - cgroup cgroup rw,freezer\n", point.display()).into_bytes();
+        let sources = Sources { mountinfo, cgroup: b"6:freezer:/\n".to_vec() };
+        let error = placed(&sources, guard.name()).validate().unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    assert_eq!(fs::read_dir(plain.join(guard.name()).join("c1")).unwrap().count(), 0);
+}
+
+#[test]
+fn another_hierarchy_on_the_mount_point_hides_the_one_that_is_meant() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, MEMORY], "/c1");
+    // The line says freezer, the directory is memory's: its device number does not match.
+    let mountinfo = b"1 2 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,freezer\n".to_vec();
+    let sources = Sources { mountinfo, cgroup: b"6:freezer:/\n".to_vec() };
+    let validated = placed(&sources, guard.name()).validate().unwrap();
+    assert!(validated.places.is_empty(), "{:?}", validated.places);
+}
+
+#[test]
+fn an_oom_kill_in_the_container_wakes_the_watch_and_is_counted() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[MEMORY], "/c1");
+    let limit = 8 << 20;
+    write(Path::new(MEMORY).join(guard.name()).join("c1/memory.limit_in_bytes"), &limit.to_string());
+    let validated = on_v1(guard.name()).validate().unwrap();
+    let watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
+    assert_eq!(watch.interest(), epoll::EventFlags::IN);
+    let before = watch.read().unwrap();
+    assert_eq!((before.kills, before.limit), (Some(0), Some(limit)));
+
+    // Doubles a string until the kernel ends it.
+    let mut eater = Waiting::running("read line; a=xxxxxxxxxxxxxxxx; while :; do a=$a$a; done");
+    validated.attach(eater.pid()).unwrap();
+    drop(eater.0.stdin.take());
+    assert!(wait_readable(watch.fd(), Instant::now() + DEADLINE), "no event");
+    assert!(wait_dead(eater.pid(), Instant::now() + DEADLINE), "not killed");
+    assert_eq!(watch.read().unwrap().kills, Some(1));
+    assert!(!wait_readable(watch.fd(), Instant::now()), "the event was not taken");
+}
+
+#[test]
+fn without_a_memory_cgroup_of_its_own_there_is_nothing_to_watch() {
+    need!("root", "v1", "v2");
+    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/c1");
+    fs::create_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
+    assert!(OomWatch::open(&on_v1(guard.name()).validate().unwrap()).unwrap().is_none());
+    // This machine's cgroup2 does not have the memory controller.
+    assert!(OomWatch::open(&on_v2(guard.name()).validate().unwrap()).unwrap().is_none());
+}
