@@ -1,1 +1,229 @@
-//! The log thread: relay, rotation, retention.
+//! Logs: one thread that does all file I/O of the program, so that a disk that hangs delays nobody else.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod` | [`LogThread`]: set-up, start, stop, and the two queues between it and the supervisor |
+//! | `report` | the types that cross them |
+//! | `pump` | the thread's epoll loop |
+//! | `stream` | one pipe of a child: reading, pausing, holding back, dropping |
+//! | `writer` | one log: whole lines, rotation, a full disk and the way back |
+//! | `cut` | where a chunk is cut at a line end. Pure |
+//! | `file` | the open file, and what others do to its name |
+//! | `rotation`, `backup` | rotation through `file-rotate` under the original's names |
+//! | `shelf`, `packing` | the directory: retention, room on a full disk, gzip in slices |
+//! | `loss`, `tail` | what was dropped; the last lines |
+//! | `diagnostics`, `stderr` | minion's own lines |
+//! | `buffer`, `mailbox`, `timer` | the read buffer, queue and bell, the one timerfd |
+//!
+//! A byte's way: pipe, buffer, file. It is copied once more only into the tail, and into `held` when the disk is full.
+
+mod backup;
+mod buffer;
+mod cut;
+mod diagnostics;
+mod file;
+mod loss;
+mod mailbox;
+mod packing;
+mod pump;
+mod report;
+mod rotation;
+mod shelf;
+mod stderr;
+mod stream;
+mod tail;
+mod timer;
+mod writer;
+
+pub use diagnostics::Diagnostics;
+pub use report::{LogId, Policy, Report, StreamId};
+
+use crate::error::{During, Error, Result};
+use mailbox::{Bell, Mailbox};
+use nix::sys::signal::SigSet;
+use pump::{Command, Pump};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::io::Errno;
+use rustix::pipe::fcntl_setpipe_size;
+use shelf::Shelf;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+use writer::Writer;
+
+/// Address space of the thread's stack; only what is used of it becomes memory. An unoptimised gzip needs most of it.
+const STACK: usize = 512 * 1024;
+
+/// After a round that failed or panicked, nothing happens for this long: no error may become a busy loop.
+const PENALTY: Duration = Duration::from_millis(100);
+
+/// The log thread, seen by the supervisor. No call here waits for a disk, except [`open`](Self::open).
+pub struct LogThread {
+    commands: Arc<Mailbox<Command>>,
+    reports: Arc<Mailbox<Report>>,
+    diagnostics: Diagnostics,
+    state: State,
+}
+
+enum State {
+    Prepared { shelf: Shelf, writers: Vec<Writer> },
+    Running { thread: JoinHandle<()>, done: Arc<Bell> },
+    Stopped,
+}
+
+impl LogThread {
+    /// Everything but the thread. `directory` is the sandbox.
+    pub fn prepare(directory: OwnedFd, policy: Policy, diagnostics: Diagnostics) -> Result<Self> {
+        let stat = fstat(&directory).during("look at", "the log directory")?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return Err(Error::new("keep logs in", "the sandbox", "it is no directory"));
+        }
+        let reports = Arc::new(Mailbox::new()?);
+        let shelf = Shelf::new(directory, policy, Arc::clone(&reports));
+        let state = State::Prepared { shelf, writers: Vec::new() };
+        Ok(Self { commands: Arc::new(Mailbox::new()?), reports, diagnostics, state })
+    }
+
+    /// Opens the log `name` as `<name>.log`, in the caller's thread. Fails when that file cannot be written, or is something
+    /// that no log may be: a symlink, a FIFO, a directory, a device, a file with a second name. The same name gives the same
+    /// log.
+    pub fn open(&mut self, name: &str) -> Result<LogId> {
+        let State::Prepared { shelf, writers } = &mut self.state else {
+            return Err(Error::new("open the log", name, "the log thread is already running"));
+        };
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            return Err(Error::new("open the log", name, "that is no name of a log"));
+        }
+        if let Some(known) = shelf.logs.iter().position(|log| log == name) {
+            return Ok(LogId(known));
+        }
+        writers.push(Writer::open(shelf.directory(), name)?);
+        shelf.logs.push(name.to_owned());
+        Ok(LogId(writers.len() - 1))
+    }
+
+    /// Starts the thread. Pipes that were handed over before are read from now on.
+    pub fn start(&mut self) -> Result<()> {
+        let State::Prepared { shelf, writers } = std::mem::replace(&mut self.state, State::Stopped) else {
+            return Err(Error::new("start", "the log thread", "it was started before"));
+        };
+        let pump = Pump::new(shelf, writers, Arc::clone(&self.commands), self.diagnostics.clone())?;
+        let done = Arc::new(Bell::new()?);
+        let at_end = AtEnd(Arc::clone(&done), self.diagnostics.clone());
+        self.diagnostics.attend(true);
+        let thread = Builder::new()
+            .name("minion-log".to_owned())
+            .stack_size(STACK)
+            .spawn(move || run(pump, at_end))
+            .during("start", "the log thread")
+            .inspect_err(|_| self.diagnostics.attend(false))?;
+        self.state = State::Running { thread, done };
+        Ok(())
+    }
+
+    /// Hands over the read end of a child's pipe. Every byte of it goes into the log, and [`Report::Ended`] comes when its
+    /// last writer has closed it, or after [`finish`](Self::finish). One pipe for a log at a time: a second one would begin
+    /// a new line wherever the first one is.
+    pub fn relay(&self, log: LogId, stream: StreamId, pipe: OwnedFd) {
+        // Best effort, both: a small pipe is only slower, and a descriptor that is no pipe reads as well.
+        let _ = fcntl_setpipe_size(&pipe, buffer::SIZE);
+        let _ = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
+        self.commands.post(Command::Relay { log, stream, pipe });
+    }
+
+    /// None of our processes holds the write end any more: what is in the pipe now is read, then it is closed, even if a
+    /// process that we do not know holds it open.
+    pub fn finish(&self, stream: StreamId) {
+        self.commands.post(Command::Finish(stream));
+    }
+
+    /// Rotates every log that is not empty, at the end of its current line.
+    pub fn rotate(&self) {
+        self.commands.post(Command::Rotate);
+    }
+
+    /// Readable when [`reports`](Self::reports) has something to tell.
+    pub fn doorbell(&self) -> BorrowedFd<'_> {
+        self.reports.bell().as_fd()
+    }
+
+    /// What happened since the last call, in order.
+    pub fn reports(&self) -> Vec<Report> {
+        self.reports.take()
+    }
+
+    /// Writes what is in the pipes and in the diagnostics, and ends the thread. False if it is not done by the deadline,
+    /// because a disk hangs; the thread then stays where it is, and the caller may exit. The last reports can be fetched
+    /// after it.
+    pub fn stop(&mut self, deadline: Instant) -> bool {
+        let ended = match std::mem::replace(&mut self.state, State::Stopped) {
+            State::Prepared { .. } | State::Stopped => true,
+            State::Running { thread, done } => {
+                self.commands.post(Command::Stop(deadline));
+                wait(&done, deadline) && thread.join().is_ok()
+            }
+        };
+        self.diagnostics.attend(false);
+        self.diagnostics.flush(deadline);
+        ended
+    }
+}
+
+/// Rings when the thread ends, however it does.
+struct AtEnd(Arc<Bell>, Diagnostics);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.1.attend(false);
+        self.0.ring();
+    }
+}
+
+fn run(mut pump: Pump, at_end: AtEnd) {
+    // A write into a closed pipe or over RLIMIT_FSIZE is an error here, not a death of the process. [KF-40]
+    let _ = SigSet::all().thread_block();
+    let mut guarded = |work: fn(&mut Pump) -> Result<ControlFlow<()>>| {
+        catch_unwind(AssertUnwindSafe(|| work(&mut pump)))
+            .unwrap_or_else(|_| Err(Error::new("run", "the log thread", "it panicked, and goes on")))
+    };
+    let mut outcome = guarded(|pump| {
+        pump.open_up();
+        Ok(ControlFlow::Continue(()))
+    });
+    loop {
+        match outcome {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => return,
+            Err(error) => {
+                at_end.1.push(format!("minion: {error}").as_bytes());
+                at_end.1.write();
+                pause();
+            }
+        }
+        outcome = guarded(Pump::round);
+    }
+}
+
+/// True when the bell rings before the deadline.
+fn wait(bell: &Bell, deadline: Instant) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+        match poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return ready == 1,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn pause() {
+    // Every signal is blocked here, so nothing interrupts it.
+    if let Ok(penalty) = PENALTY.try_into() {
+        let _ = poll(&mut [], Some(&penalty));
+    }
+}

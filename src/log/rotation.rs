@@ -1,0 +1,95 @@
+//! One rotation, done by `file-rotate`: the name of the backup, the rename, and the backups that go.
+//!
+//! The crate never sees a byte of a log and never opens a file that was not checked: where it fails to open, it drops what
+//! is written to it and says nothing [CR-40], it follows symlinks, and it cuts lines [CR-41]. So a fresh `FileRotate` is
+//! made for each rotation, over a file that we have open and have just seen in its place.
+
+use super::backup::{Retention, Scheme, Stamp};
+use super::file::LogFile;
+use crate::error::{Error, Result};
+use file_rotate::compression::Compression;
+use file_rotate::{ContentLimit, FileRotate};
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+/// What a rotation did.
+pub(super) struct Rotated {
+    /// The new file at the log's name.
+    pub(super) file: LogFile,
+    /// The newest backup, a file name in the directory.
+    pub(super) backup: Option<String>,
+    /// The rotation is done, but something beside it failed: a backup that could not be removed.
+    pub(super) flaw: Option<Error>,
+}
+
+/// Makes the log's file a backup, removes the backups that are over, and opens a new file.
+///
+/// Fails when the name no longer leads to `file`, when the rename failed, or when the new file could not be opened. Then
+/// `file` is still good to write to, and the next look finds out where its name leads.
+pub(super) fn rotate(
+    directory: BorrowedFd<'_>,
+    log: &str,
+    retention: Retention,
+    file: &mut LogFile,
+) -> Result<Rotated> {
+    let failed = |error| Error::io("rotate", file_name(log), error);
+    if !file.is_in_place(directory).map_err(failed)? {
+        return LogFile::open(directory, &file_name(log)).map(|file| Rotated { file, backup: None, flaw: None });
+    }
+    // The directory by its descriptor: right also when it was renamed, or is too deep for a path.
+    let path = PathBuf::from(format!("/proc/self/fd/{}/{}", directory.as_raw_fd(), file_name(log)));
+    let scheme = Scheme { directory, log, retention };
+    // It asserts that the file is there and the backup is not [CR-42]: both was seen a moment ago, but others may act.
+    let outcome = catch_unwind(AssertUnwindSafe(move || {
+        let mut rotation =
+            FileRotate::new(path, scheme, ContentLimit::None, Compression::None, Some(only_existing()));
+        let result = rotation.rotate();
+        (result, rotation.log_paths().pop())
+    }));
+    let (result, newest) = outcome.unwrap_or_else(|_| {
+        (Err(std::io::Error::other("file-rotate found a file missing, or one in its way")), None)
+    });
+    if file.is_in_place(directory).map_err(failed)? {
+        let cause = result.err().unwrap_or_else(|| std::io::Error::other("the file kept its name"));
+        return Err(Error::io("rotate", file_name(log), cause));
+    }
+    let flaw = result.err().map(|cause| Error::io("remove old backups of", file_name(log), cause));
+    let backup = newest.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    LogFile::open(directory, &file_name(log)).map(|file| Rotated { file, backup, flaw })
+}
+
+/// `executor.log`
+pub(super) fn file_name(log: &str) -> String {
+    format!("{log}.log")
+}
+
+/// Without O_CREAT, so that the crate can rename and remove, but not make a file. [CR-40]
+fn only_existing() -> OpenOptions {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).custom_flags(flags.bits().cast_signed());
+    options
+}
+
+/// Removes the backups that are over. For the start and for the age timer: `file-rotate` does it at a rotation only.
+/// Returns when the next one will be too old.
+pub(super) fn prune(directory: BorrowedFd<'_>, log: &str, retention: Retention) -> Result<Option<Stamp>> {
+    let mut oldest = None;
+    let mut flaw = Ok(());
+    let backups = super::backup::backups(directory, log).map_err(|e| Error::io("list the backups of", log, e))?;
+    for (index, backup) in backups.into_iter().enumerate() {
+        if retention.is_over(backup.stamp, index) {
+            let name = backup.file_name(log);
+            if let Err(error) = rustix::fs::unlinkat(directory, &name, rustix::fs::AtFlags::empty()) {
+                flaw = Err(Error::io("remove the backup", name, error));
+            }
+        } else {
+            oldest = Some(backup.stamp);
+        }
+    }
+    flaw.map(|()| oldest)
+}

@@ -1,0 +1,287 @@
+//! One log: the bytes of its streams go into its file, in whole lines, for as long as the disk takes them.
+
+use super::cut::{Cut, cut};
+use super::file::LogFile;
+use super::loss::Loss;
+use super::report::{Report, StreamId};
+use super::rotation::{self, Rotated};
+use super::shelf::Shelf;
+use crate::error::{Error, Result};
+use rustix::io::Errno;
+use std::mem;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+/// While a log is degraded it is tried so often; while data flows, its name is looked at so often.
+const LOOK: Duration = Duration::from_millis(250);
+/// A rotation that failed is tried again after this, and until then the file grows.
+const ROTATE_AGAIN: Duration = Duration::from_secs(1);
+
+/// Whether the log takes bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// It does.
+    Open,
+    /// It does not, and its children are held back until the deadline.
+    Stalled { until: Instant, retry: Instant },
+    /// It does not, and what comes is dropped and counted.
+    Dropping { retry: Instant },
+}
+
+/// Something owed could not be written.
+struct Unpaid;
+
+/// One log.
+pub(super) struct Writer {
+    name: String,
+    file: LogFile,
+    flow: Flow,
+    /// Whose byte was the last.
+    owner: Option<StreamId>,
+    /// Lines of our own that stand before the next byte of a child.
+    owed: Vec<u8>,
+    loss: Loss,
+    /// Bytes dropped since the log was degraded.
+    dropped: u64,
+    why: Option<Errno>,
+    /// The last `why`, for a loss that is told after the log has recovered.
+    blamed: Option<Errno>,
+    looked: Instant,
+    /// The name leads to something that is no log of ours; said once.
+    misplaced: bool,
+    rotate_now: bool,
+    /// Rotation failed; not before this.
+    rotate_after: Option<Instant>,
+}
+
+impl Writer {
+    /// Opens the log `name` in the directory.
+    pub(super) fn open(directory: BorrowedFd<'_>, name: &str) -> Result<Self> {
+        Ok(Self {
+            name: name.to_owned(),
+            file: LogFile::open(directory, &rotation::file_name(name))?,
+            flow: Flow::Open,
+            owner: None,
+            owed: Vec::new(),
+            loss: Loss::default(),
+            dropped: 0,
+            why: None,
+            blamed: None,
+            looked: Instant::now(),
+            misplaced: false,
+            rotate_now: false,
+            rotate_after: None,
+        })
+    }
+
+    pub(super) fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    /// When the log has to be tried again.
+    pub(super) fn retry(&self) -> Option<Instant> {
+        match self.flow {
+            Flow::Open => None,
+            Flow::Stalled { until, retry } => Some(retry.min(until)),
+            Flow::Dropping { retry } => Some(retry),
+        }
+    }
+
+    /// Puts a stream's bytes into the log. `Err` says how many of them it took before it could take no more; from then on
+    /// [`flow`](Self::flow) is not open.
+    pub(super) fn append(&mut self, shelf: &mut Shelf, stream: StreamId, data: &[u8]) -> Result<(), usize> {
+        self.look(shelf, false);
+        // The last line of the stream before stays as it is; this one begins a line of its own.
+        let begins = self.owner.replace(stream) != Some(stream);
+        self.pay(shelf, begins).map_err(|Unpaid| 0_usize)?;
+        self.put(shelf, data)
+    }
+
+    /// Writes what is owed, before which no child's byte may be written: a newline, and the line about a loss.
+    fn pay(&mut self, shelf: &mut Shelf, begins: bool) -> Result<(), Unpaid> {
+        let lost = self.loss.bytes > 0;
+        if (begins || lost) && self.owed.is_empty() && !self.file.is_at_line_start() {
+            self.owed.push(b'\n');
+        }
+        let before = self.owed.len();
+        if lost {
+            self.owed.extend_from_slice(self.loss.marker(self.why.or(self.blamed)).as_bytes());
+        }
+        if self.owed.is_empty() {
+            return Ok(());
+        }
+        let owed = mem::take(&mut self.owed);
+        let result = self.put(shelf, &owed);
+        let taken = result.err().unwrap_or(owed.len());
+        if taken > before {
+            // The line about the loss is begun, its count is fixed: what is lost from now on gets a line of its own.
+            self.loss = Loss::default();
+            self.owed.extend_from_slice(&owed[taken..]);
+        } else {
+            self.owed.extend_from_slice(&owed[taken..before]);
+        }
+        result.map_err(|_| Unpaid)
+    }
+
+    fn put(&mut self, shelf: &mut Shelf, data: &[u8]) -> Result<(), usize> {
+        let mut taken = 0;
+        while let Some(rest @ [_, ..]) = data.get(taken..) {
+            match cut(rest, self.file.size(), self.limit(shelf), self.file.is_at_line_start()) {
+                Cut::Rotate => self.rotate(shelf),
+                Cut::Write(count) => {
+                    let (done, result) = self.file.write(&rest[..count]);
+                    taken += done;
+                    if let Err(errno) = result
+                        && !self.make_room(shelf, errno)
+                    {
+                        self.degrade(shelf, errno);
+                        return Err(taken);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn limit(&self, shelf: &Shelf) -> u64 {
+        if self.rotate_after.is_some_and(|after| Instant::now() < after) {
+            return u64::MAX;
+        }
+        match shelf.policy.max_size {
+            _ if self.rotate_now && self.file.size() > 0 => self.file.size(),
+            0 => u64::MAX,
+            limit => limit,
+        }
+    }
+
+    /// After a failed write: whether there is reason to try again at once.
+    fn make_room(&mut self, shelf: &mut Shelf, errno: Errno) -> bool {
+        match errno {
+            Errno::NOSPC | Errno::DQUOT => shelf.sacrifice(&self.name),
+            // The file may not grow (RLIMIT_FSIZE), but another one may, even if it takes the rest of a line. [KF-40]
+            Errno::FBIG => {
+                let before = self.file.size();
+                self.rotate(shelf);
+                self.file.size() < before
+            }
+            _ => false,
+        }
+    }
+
+    fn degrade(&mut self, shelf: &Shelf, errno: Errno) {
+        let now = Instant::now();
+        if self.why != Some(errno) {
+            let error = Error::io("write", self.file.name(), errno);
+            shelf.report(Report::Degraded { log: self.name.clone(), error });
+            self.why = Some(errno);
+        }
+        let retry = now + LOOK;
+        self.flow = match self.flow {
+            Flow::Open => Flow::Stalled { until: now + shelf.policy.stall, retry },
+            Flow::Stalled { until, .. } => Flow::Stalled { until, retry },
+            Flow::Dropping { .. } => Flow::Dropping { retry },
+        };
+    }
+
+    /// Nobody can wait for space any more.
+    pub(super) fn stall_no_longer(&mut self, now: Instant) {
+        if let Flow::Stalled { .. } = self.flow {
+            self.flow = Flow::Stalled { until: now, retry: now };
+        }
+    }
+
+    /// The time of holding back is over: what comes from now on is dropped, until the disk takes bytes again.
+    pub(super) fn give_up(&mut self) {
+        self.flow = Flow::Dropping { retry: Instant::now() + LOOK };
+    }
+
+    /// Counts bytes that are in no file.
+    pub(super) fn lose(&mut self, data: &[u8]) {
+        self.loss.add(data);
+        self.dropped += data.len() as u64;
+    }
+
+    /// Everything that was held back is written: the children go on.
+    pub(super) fn resume(&mut self, shelf: &Shelf) {
+        self.flow = Flow::Open;
+        self.blamed = self.why.take();
+        let dropped = mem::take(&mut self.dropped);
+        shelf.report(Report::Recovered { log: self.name.clone(), dropped });
+    }
+
+    /// Tries to tell the loss in the log. True when that worked, and the log takes bytes again.
+    pub(super) fn recover(&mut self, shelf: &mut Shelf) -> bool {
+        if self.why == Some(Errno::NOSPC) && !shelf.has_room() {
+            self.flow = Flow::Dropping { retry: Instant::now() + LOOK };
+            return false;
+        }
+        self.look(shelf, true);
+        let told = self.pay(shelf, false).is_ok();
+        if told {
+            self.resume(shelf);
+        }
+        told
+    }
+
+    /// Notices when the name leads elsewhere: removed, replaced or truncated from outside. At most four times a second. [GO-42]
+    fn look(&mut self, shelf: &Shelf, now_at_all_events: bool) {
+        let now = Instant::now();
+        if !now_at_all_events && now.duration_since(self.looked) < LOOK {
+            return;
+        }
+        self.looked = now;
+        let placed = match self.file.is_in_place(shelf.directory()) {
+            Ok(true) => Ok(()),
+            Ok(false) => LogFile::open(shelf.directory(), self.file.name()).map(|file| {
+                self.file = file;
+                self.owner = None;
+            }),
+            Err(error) => Err(Error::io("look at", self.file.name(), error)),
+        };
+        match placed {
+            Ok(()) if mem::take(&mut self.misplaced) => {
+                shelf.report(Report::Recovered { log: self.name.clone(), dropped: 0 });
+            }
+            // The file that is open stays in use: better an unlinked log than none.
+            Err(error) if !mem::replace(&mut self.misplaced, true) => {
+                shelf.report(Report::Degraded { log: self.name.clone(), error });
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+
+    /// Rotation was asked for: now, or at the end of the line that a live stream is in.
+    pub(super) fn rotate_soon(&mut self, shelf: &mut Shelf, is_live: bool) {
+        self.look(shelf, true);
+        self.rotate_now = self.file.size() > 0;
+        if self.rotate_now && (self.file.is_at_line_start() || !is_live) {
+            self.rotate(shelf);
+        }
+    }
+
+    /// A stream is at its end. `is_live` says whether the log has others.
+    pub(super) fn ended(&mut self, shelf: &mut Shelf, is_live: bool) {
+        self.look(shelf, true);
+        if self.rotate_now && !is_live {
+            self.rotate(shelf);
+        }
+    }
+
+    fn rotate(&mut self, shelf: &mut Shelf) {
+        match rotation::rotate(shelf.directory(), &self.name, shelf.retention(), &mut self.file) {
+            Ok(Rotated { file, backup, flaw }) => {
+                self.file = file;
+                self.rotate_now = false;
+                self.rotate_after = None;
+                flaw.into_iter().for_each(|error| shelf.flaw(error));
+                shelf.shelved(backup);
+            }
+            Err(error) => {
+                if self.rotate_after.replace(Instant::now() + ROTATE_AGAIN).is_none() {
+                    shelf.flaw(error);
+                }
+                self.look(shelf, true);
+            }
+        }
+    }
+}
