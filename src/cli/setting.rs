@@ -1,0 +1,114 @@
+//! Values of minion's own flags.
+
+use super::options::{CgroupAttach, CgroupDrift, LogFormat, Stdout};
+use crate::hyperkube::duration::GoDuration;
+use crate::hyperkube::quantity;
+use crate::hyperkube::value::{self, Refusal};
+use std::ffi::OsStr;
+use std::time::Duration;
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// A quantity of bytes.
+pub(super) fn bytes(value: &OsStr) -> Result<u64, Refusal> {
+    const TAKES: &str = "a size such as 10Mi, 1G or 512Ki; 0 never rotates";
+    match value.to_str().and_then(quantity::parse) {
+        Some(size) => u64::try_from(size).map_err(|_| Refusal { wrong: "negative", takes: TAKES }),
+        None => Err(Refusal { wrong: "not a quantity", takes: TAKES }),
+    }
+}
+
+/// A number of days. None for 0 and below: whatever the age, as in the original.
+pub(super) fn days(value: &OsStr) -> Result<Option<Duration>, Refusal> {
+    let days = u64::try_from(value::int64(value)?).unwrap_or(0);
+    Ok((days > 0).then(|| Duration::from_secs(days.saturating_mul(DAY))))
+}
+
+/// A number of files. 0 for 0 and below: all of them, as in the original.
+pub(super) fn count(value: &OsStr) -> Result<u32, Refusal> {
+    let count = value::int64(value)?.max(0);
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// A span of time, as Go (`1m30s`) or as Mesos (`90secs`) writes it.
+pub(super) fn span(value: &OsStr) -> Result<Duration, Refusal> {
+    const TAKES: &str = "a number with a unit, such as 10s, 1m30s, 500ms or 90secs";
+    let text = value.to_str().unwrap_or_default();
+    match GoDuration::parse(text) {
+        Some(span) => span.to_std().ok_or(Refusal { wrong: "negative", takes: TAKES }),
+        None => mesos(text).ok_or(Refusal { wrong: "not a duration", takes: TAKES }),
+    }
+}
+
+/// `90secs`, `1.5hrs`: one number, one unit.
+fn mesos(text: &str) -> Option<Duration> {
+    let unit_at = text.find(|c: char| c != '.' && !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(unit_at);
+    let seconds = match unit {
+        "secs" => 1,
+        "mins" => 60,
+        "hrs" => 60 * 60,
+        "days" => DAY,
+        "weeks" => 7 * DAY,
+        _ => return None,
+    };
+    // The same number in seconds is a Go duration, which has the exact arithmetic already.
+    let number = GoDuration::parse(&format!("{number}s"))?.to_std()?;
+    number.checked_mul(u32::try_from(seconds).ok()?)
+}
+
+/// Whole seconds, or a Go duration. [GO-11]
+pub(super) fn seconds(value: &OsStr) -> Result<GoDuration, Refusal> {
+    const REFUSAL: Refusal =
+        Refusal { wrong: "not a duration", takes: "seconds, or a number with a unit such as 24h; 0 changes nothing" };
+    match value::int64(value) {
+        Ok(seconds) => GoDuration::from_secs(seconds).ok_or(REFUSAL),
+        Err(_) => value::duration(value).map_err(|_| REFUSAL),
+    }
+}
+
+/// The words of [`Stdout`], as the table offers them.
+pub(super) const STDOUT: &[&str] = &["merge", "separate", "discard"];
+
+pub(super) fn stdout(value: &OsStr) -> Result<Stdout, Refusal> {
+    match value.to_str() {
+        Some("merge") => Ok(Stdout::Merge),
+        Some("separate") => Ok(Stdout::Separate),
+        Some("discard") => Ok(Stdout::Discard),
+        _ => Err(Refusal { wrong: "no such choice", takes: "merge, separate or discard" }),
+    }
+}
+
+/// The words of [`CgroupAttach`], as the table offers them.
+pub(super) const CGROUP_ATTACH: &[&str] = &["auto", "require", "off"];
+
+pub(super) fn cgroup_attach(value: &OsStr) -> Result<CgroupAttach, Refusal> {
+    match value.to_str() {
+        Some("auto") => Ok(CgroupAttach::Auto),
+        Some("require") => Ok(CgroupAttach::Require),
+        Some("off") => Ok(CgroupAttach::Off),
+        _ => Err(Refusal { wrong: "no such choice", takes: "auto, require or off" }),
+    }
+}
+
+/// The words of [`CgroupDrift`], as the table offers them.
+pub(super) const CGROUP_DRIFT: &[&str] = &["warn", "reattach"];
+
+pub(super) fn cgroup_drift(value: &OsStr) -> Result<CgroupDrift, Refusal> {
+    match value.to_str() {
+        Some("warn") => Ok(CgroupDrift::Warn),
+        Some("reattach") => Ok(CgroupDrift::Reattach),
+        _ => Err(Refusal { wrong: "no such choice", takes: "warn or reattach" }),
+    }
+}
+
+/// The words of [`LogFormat`], as the table offers them.
+pub(super) const LOG_FORMAT: &[&str] = &["text", "json"];
+
+pub(super) fn log_format(value: &OsStr) -> Result<LogFormat, Refusal> {
+    match value.to_str() {
+        Some("text") => Ok(LogFormat::Text),
+        Some("json") => Ok(LogFormat::Json),
+        _ => Err(Refusal { wrong: "no such choice", takes: "text or json" }),
+    }
+}

@@ -1,0 +1,79 @@
+//! The part of a kubeconfig that decides where the API is.
+
+use crate::error::{During, Error, Result};
+use serde::Deserialize;
+use std::io;
+use std::path::Path;
+
+/// Reads a file. The caller's effect, so that this module has none.
+pub(super) type Read<'a> = &'a dyn Fn(&Path) -> io::Result<Vec<u8>>;
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct Kubeconfig {
+    current_context: Option<String>,
+    contexts: Option<Vec<NamedContext>>,
+    clusters: Option<Vec<NamedCluster>>,
+}
+
+#[derive(Deserialize)]
+struct NamedContext {
+    name: String,
+    context: Option<Context>,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    #[serde(default)]
+    cluster: String,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    name: String,
+    cluster: Option<Cluster>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct Cluster {
+    server: Option<String>,
+    certificate_authority: Option<String>,
+    certificate_authority_data: Option<String>,
+}
+
+/// The server of the current context, or an empty text where the file names none. [GO-13]
+///
+/// An unreadable file, one that is no kubeconfig, and a certificate authority that cannot be read are errors.
+pub(super) fn server(path: &Path, read: Read<'_>) -> Result<String> {
+    let bytes = read(path).during("read", format_args!("{path:?}"))?;
+    let Some(cluster) = parse(path, &bytes)?.current_cluster() else {
+        return Ok(String::new());
+    };
+    // Data in the file itself wins over the file that it names.
+    if let (Some(authority), None) = (&cluster.certificate_authority, &cluster.certificate_authority_data) {
+        let beside = path.parent().unwrap_or(Path::new("")).join(authority);
+        read(&beside).during("read certificate-authority", format_args!("{beside:?} of {path:?}"))?;
+    }
+    Ok(cluster.server.unwrap_or_default())
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Kubeconfig> {
+    let refuse = |why: String| Error::new("read", format_args!("{path:?}"), why);
+    let parsed: Result<Option<Kubeconfig>, _> = serde_saphyr::from_slice(bytes);
+    // The crate's text quotes the lines around the fault, and a kubeconfig holds tokens. [CR-31]
+    parsed.map(Option::unwrap_or_default).map_err(|error| {
+        refuse(match error.location() {
+            Some(at) => format!("not a kubeconfig: line {}, column {}", at.line(), at.column()),
+            None => "not a kubeconfig".to_owned(),
+        })
+    })
+}
+
+impl Kubeconfig {
+    fn current_cluster(self) -> Option<Cluster> {
+        let current = self.current_context?;
+        let context = self.contexts?.into_iter().find(|context| context.name == current)?.context?;
+        self.clusters?.into_iter().find(|cluster| cluster.name == context.cluster)?.cluster
+    }
+}
