@@ -1,0 +1,289 @@
+//! A launched container: its processes, its end, and what is left of it.
+
+use super::agent::Host;
+use super::cgroups::Group;
+use super::destroy::{DestroyReport, destroy};
+use super::proc::{self, Process};
+use super::recovery::Orphan;
+use super::{sandbox, wait};
+use crate::error::{During, Error, Result};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The agent looks for the death of an init this often. [ME-46]
+const REAP_POLL: Duration = Duration::from_millis(100);
+/// How long a destroy may take before the agent calls it failed.
+const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The same when a container is dropped: a test should not hang for a minute.
+const DROP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A container of a rehearsal agent. Dropping it destroys it.
+#[derive(Debug)]
+pub struct Container {
+    host: Arc<Host>,
+    id: String,
+    sandbox: PathBuf,
+    runtime: PathBuf,
+    group: Option<Group>,
+    init: Child,
+    pidfd: OwnedFd,
+    launched: Instant,
+    reaped: bool,
+    destroyed: bool,
+}
+
+/// How the command ended, by the status file that the init wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The raw wait status; 9 (killed by SIGKILL) when no status was written, as the agent takes it.
+    pub raw: i32,
+    /// Whether the init wrote one.
+    pub written: bool,
+}
+
+/// A shutdown from the message to the removed cgroups.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    /// How the command ended.
+    pub status: Status,
+    /// Whether anybody was there to take the SHUTDOWN message. If not, it is lost.
+    pub registered: bool,
+    /// Whether the init ended inside the grace period.
+    pub obeyed: bool,
+    /// From the message to the init's end, or to the end of the grace period.
+    pub took: Duration,
+    /// What the destroy found.
+    pub report: DestroyReport,
+}
+
+impl Status {
+    /// The same as std has it: exit code or signal.
+    pub fn exit(self) -> ExitStatus {
+        ExitStatus::from_raw(self.raw)
+    }
+}
+
+impl Container {
+    pub(super) fn new(
+        host: Arc<Host>,
+        id: String,
+        [sandbox, runtime]: [PathBuf; 2],
+        group: Option<Group>,
+        init: Child,
+    ) -> Result<Self> {
+        let pidfd = pidfd_open(Pid::from_child(&init), PidfdFlags::empty()).during("pidfd_open init", init.id())?;
+        let launched = Instant::now();
+        Ok(Self { host, id, sandbox, runtime, group, init, pidfd, launched, reaped: false, destroyed: false })
+    }
+
+    /// The init goes into freezer, then systemd; its pid is written down; then the isolators take it; then the output
+    /// files are truncated, which a real agent's fetcher does even with nothing to fetch. [ME-44]
+    pub(super) fn attach(&self) -> Result<()> {
+        let pid = self.pid();
+        self.group.as_ref().map_or(Ok(()), |group| group.attach_by_launcher(pid))?;
+        let file = self.runtime.join("pid");
+        fs::write(&file, pid.to_string()).during("write", file.display())?;
+        self.group.as_ref().map_or(Ok(()), |group| group.attach_by_isolators(pid))?;
+        for name in ["stdout", "stderr"] {
+            sandbox::output(&self.sandbox, name)?.set_len(0).during("truncate", name)?;
+        }
+        Ok(())
+    }
+
+    /// The init's pid: what the agent calls the container's pid.
+    pub fn pid(&self) -> i32 {
+        Pid::from_child(&self.init).as_raw_nonzero().get()
+    }
+
+    /// The init's pidfd: readable when it is dead.
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// The container's id, a UUID: the last component of the sandbox.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The sandbox directory: the value of `MESOS_DIRECTORY` and the working directory.
+    pub fn sandbox(&self) -> &Path {
+        &self.sandbox
+    }
+
+    /// The container's cgroup in each hierarchy: name of the hierarchy and directory. Empty without cgroups.
+    pub fn cgroups(&self) -> &[(String, PathBuf)] {
+        self.group.as_ref().map_or(&[], Group::directories)
+    }
+
+    /// The pids in any of the container's cgroups or below them.
+    pub fn members(&self) -> BTreeSet<i32> {
+        self.group.as_ref().map_or_else(BTreeSet::new, Group::members)
+    }
+
+    /// Sends a signal to the init, which passes it on to the command.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        pidfd_send_signal(&self.pidfd, signal).during("signal init", self.pid())
+    }
+
+    /// Waits for the init's end and, up to 100 ms longer, for the agent's next poll.
+    pub fn wait(&mut self, deadline: Instant) -> Result<Status> {
+        if !wait::readable(&self.pidfd, deadline)? {
+            return Err(Error::new("wait for container", &self.id, "it still runs at the deadline"));
+        }
+        if self.host.options.polls && !self.reaped {
+            let beats = self.launched.elapsed().as_millis() / REAP_POLL.as_millis() + 1;
+            let next = self.launched + REAP_POLL * u32::try_from(beats).unwrap_or(u32::MAX);
+            wait::pause(next.saturating_duration_since(Instant::now()))?;
+        }
+        self.reap()?;
+        self.status()
+    }
+
+    /// Reads the status file. Absent or empty means that the init was killed.
+    pub fn status(&self) -> Result<Status> {
+        let file = self.runtime.join("status");
+        let text = match fs::read_to_string(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            read => read.during("read", file.display())?,
+        };
+        match text.parse() {
+            Ok(raw) => Ok(Status { raw, written: true }),
+            Err(_) if text.is_empty() => Ok(Status { raw: libc::SIGKILL, written: false }),
+            Err(_) => Err(Error::new("read", file.display(), format!("{text:?} is no wait status"))),
+        }
+    }
+
+    /// Tells the executor to shut down, by message alone: no signal. Waits for the grace period at most, then destroys.
+    pub fn shutdown(&mut self) -> Result<Ending> {
+        let began = Instant::now();
+        let registered = self.send_shutdown()?;
+        let obeyed = wait::readable(&self.pidfd, began + self.host.options.grace)?;
+        let took = began.elapsed();
+        if obeyed {
+            self.wait(Instant::now())?;
+        }
+        let report = self.destroy(Instant::now() + DESTROY_TIMEOUT)?;
+        Ok(Ending { status: self.status()?, registered, obeyed, took, report })
+    }
+
+    /// The SHUTDOWN message alone. False when no executor listens: then it is lost. [ME-47]
+    pub fn send_shutdown(&self) -> Result<bool> {
+        let path = self.sandbox.join(sandbox::MESSAGES);
+        match open(&path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(messages) => {
+                rustix::io::write(&messages, b"SHUTDOWN\n").during("write", path.display())?;
+                Ok(true)
+            }
+            Err(rustix::io::Errno::NXIO) => Ok(false),
+            Err(errno) => Err(errno).during("open", path.display()),
+        }
+    }
+
+    /// Ends all that is left of the container, as the agent does, and removes its cgroups. The error of a destroy that
+    /// failed says which cgroup could not be removed and who is in it. Without cgroups: kills what [`Self::survivors`]
+    /// finds until there is nothing.
+    pub fn destroy(&mut self, deadline: Instant) -> Result<DestroyReport> {
+        let report = match &self.group {
+            Some(group) => destroy(group, deadline)?,
+            None => self.sweep(deadline)?,
+        };
+        if !wait::readable(&self.pidfd, deadline)? {
+            return Err(Error::new("destroy", &self.id, "the init is alive, outside of its cgroup"));
+        }
+        self.reap()?;
+        self.destroyed = true;
+        Ok(report)
+    }
+
+    /// What a restart of the agent would take for containers that nobody knows. After [`Self::destroy`] that includes
+    /// whatever is left of this one.
+    pub fn recovery_check(&self) -> Vec<Orphan> {
+        self.host.recovery_check((!self.destroyed).then_some(self.id.as_str()).into_iter())
+    }
+
+    /// Every process of the container that is alive: in its cgroups, in the init's session, or with its `MESOS_DIRECTORY`
+    /// in the environment, wherever it went. The init included.
+    pub fn survivors(&self) -> Result<Vec<Process>> {
+        Ok(self.find()?.into_iter().map(|(process, _)| process).collect())
+    }
+
+    fn find(&self) -> Result<Vec<(Process, OwnedFd)>> {
+        let mut marker = b"MESOS_DIRECTORY=".to_vec();
+        marker.extend_from_slice(self.sandbox.as_os_str().as_bytes());
+        let members = self.members();
+        // The pid of an unreaped init cannot be another session's.
+        let session = (!self.reaped).then(|| self.pid());
+        let is_ours = |pid: i32| {
+            members.contains(&pid)
+                || proc::carries(pid, &marker)
+                || (session.is_some() && proc::stat(pid).map(|stat| stat.session) == session)
+        };
+        // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
+        let found = proc::pids()?.into_iter().filter_map(|pid| Some((pid, proc::pidfd(pid)?)));
+        Ok(found
+            .filter(|(pid, _)| is_ours(*pid))
+            .filter_map(|(pid, handle)| Some((Process::alive(pid)?, handle)))
+            .collect())
+    }
+
+    /// SIGKILL to everything that [`Self::find`] finds, until it finds nothing.
+    fn sweep(&self, deadline: Instant) -> Result<DestroyReport> {
+        let began = Instant::now();
+        let mut report = DestroyReport::default();
+        loop {
+            let found = self.find()?;
+            if found.is_empty() {
+                report.took = began.elapsed();
+                return Ok(report);
+            }
+            for (process, handle) in &found {
+                proc::kill(handle)?;
+                if !report.killed.contains(process) {
+                    report.killed.push(process.clone());
+                }
+            }
+            for (process, handle) in found {
+                if !wait::readable(&handle, deadline)? {
+                    return Err(Error::new("kill", process, "it is alive at the deadline"));
+                }
+            }
+        }
+    }
+
+    fn reap(&mut self) -> Result<()> {
+        if !self.reaped {
+            self.init.wait().during("reap init", self.init.id())?;
+            self.reaped = true;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        if self.destroyed {
+            return;
+        }
+        let deadline = Instant::now() + DROP_TIMEOUT;
+        // What left the freezer would keep another cgroup busy, so it goes first. One that is frozen dies in the destroy:
+        // no waiting here.
+        for (_, handle) in self.find().unwrap_or_default() {
+            let _ = proc::kill(&handle);
+        }
+        if let Some(group) = &self.group {
+            let _ = destroy(group, deadline);
+        }
+        if self.sweep(deadline).is_ok() && wait::readable(&self.pidfd, deadline).unwrap_or(false) {
+            let _ = self.reap();
+        }
+    }
+}

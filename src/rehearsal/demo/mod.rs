@@ -1,0 +1,275 @@
+//! `minion demo`: the main job on a machine with nothing else installed, told step by step.
+//!
+//! Every line says what was seen of the real system just before it was written: processes in `/proc`, cgroup files, log
+//! files. What minion says of itself is not used. A step that was not seen ends the demo with exit code 1.
+
+mod lines;
+mod narrator;
+mod scene;
+
+use self::narrator::Narrator;
+use self::scene::{Interrupts, Scene, Seen, log_files};
+use super::agent::Agent;
+use super::container::Container;
+use super::proc;
+use crate::error::{During, Error, Result};
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How the demo is run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where the agent makes its directory, instead of the one for temporary files.
+    pub directory: Option<PathBuf>,
+    /// Leaves the sandbox behind.
+    pub keep: bool,
+    /// Makes no cgroups, as without root.
+    pub no_cgroups: bool,
+    /// The program to run as minion, if not minion: tests show the demo a bad supervisor.
+    pub supervisor: Option<PathBuf>,
+}
+
+/// The grace period of the demo's agent: the default of a real one.
+const GRACE: Duration = Duration::from_secs(5);
+/// What the proxy does: dies once, with code 3.
+const PROXY: &str = "record=record-proxy-%p.json,lines=1000000,every=100ms,crash-after=1200ms:3,once";
+/// What the executor does: writes more than one log file holds, then a line now and then.
+const EXECUTOR: &str = "record=record-executor-%p.json,burst=1300000,lines=1000000,every=100ms";
+/// What the Kubernetes scheduler of 2016 puts on minion's command line.
+const FLAGS: [&str; 15] = [
+    "--api-servers=http://127.0.0.1:8888",
+    "--v=1",
+    "--allow-privileged=true",
+    "--suicide-timeout=20m0s",
+    "--mesos-launch-grace-period=5m0s",
+    "--cadvisor-port=4194",
+    "--sync-frequency=10s",
+    "--enable-debugging-handlers=true",
+    "--cluster-dns=10.10.10.10",
+    "--cluster-domain=cluster.local",
+    "--host-network-sources=file,api",
+    "--hostname-override=agent7.example",
+    "--proxy-mode=userspace",
+    "--max-log-size=1Mi",
+    "--restart-delay=1s",
+];
+
+/// Runs the demo with `minion` as the program for everything. The code is 0 when every step was seen, 1 when one was not;
+/// the error is one of writing to `out`, or of a machine on which nothing can be shown.
+pub fn run(options: &Options, minion: &Path, out: &mut dyn Write) -> Result<u8> {
+    let interrupts = Interrupts::block()?;
+    let mut narrator = Narrator::new(out);
+    let root = format!("mesos-demo-{}", std::process::id());
+    let mut builder = Agent::builder(minion, &root)
+        .grace(GRACE)
+        .keep(options.keep)
+        .environment("STAND_IN_PROXY", PROXY)
+        .environment("STAND_IN_EXECUTOR", EXECUTOR);
+    if let Some(parent) = &options.directory {
+        builder = builder.directory(parent);
+    }
+    if options.no_cgroups {
+        builder = builder.without_cgroups();
+    }
+    let agent = builder.start()?;
+    narrator.plain("minion demo: a rehearsal agent (a stand-in, not Mesos) runs minion, and")?;
+    narrator.plain("minion runs two stand-ins for kube-proxy and the kubelet-executor.")?;
+    let supervisor = options.supervisor.as_deref().unwrap_or(minion);
+    let mut container = agent.launch(&command_line(supervisor, &root))?;
+    let played = Scene::watch(&mut container, &interrupts).and_then(|scene| play(scene, &agent, &mut narrator));
+    if let Err(error) = played {
+        narrator.plain(format_args!("NOT SEEN: {error}"))?;
+        tell_tail(&mut narrator, &container.sandbox().join("stderr"))?;
+        return Ok(1);
+    }
+    drop(container);
+    if options.keep {
+        narrator.plain(format_args!("Kept: {}", agent.directory().display()))?;
+    }
+    narrator.plain(format_args!("All {} steps were seen in {:.1} s.", narrator.steps(), narrator.seconds()))?;
+    Ok(0)
+}
+
+fn command_line(supervisor: &Path, root: &str) -> Vec<OsString> {
+    let mut argv: Vec<OsString> = vec![supervisor.into(), "run".into(), "--km-binary=./km".into()];
+    argv.push(format!("--mesos-cgroup-prefix=/{root}").into());
+    argv.extend(FLAGS.iter().map(OsString::from));
+    argv
+}
+
+fn play(mut scene: Scene<'_>, agent: &Agent, narrator: &mut Narrator<'_>) -> Result<()> {
+    show_container(scene.container, agent, narrator)?;
+    let proxy = scene.child("proxy", None)?;
+    let executor = scene.child("executor", None)?;
+    show_children(&scene, narrator, [("proxy", &proxy), ("executor", &executor)])?;
+    show_rotation(&scene, narrator)?;
+    let proxy = show_restart(&scene, narrator, &proxy, executor.parent)?;
+    show_end(&mut scene, narrator, &[("executor", &executor), ("proxy", &proxy)])?;
+    show_logs(scene.container.sandbox(), narrator)?;
+    show_nothing_left(scene.container, narrator)
+}
+
+/// What the agent made: sandbox, environment, cgroups.
+fn show_container(container: &Container, agent: &Agent, narrator: &mut Narrator<'_>) -> Result<()> {
+    let sandbox = container.sandbox();
+    let mode = fs::metadata(sandbox).during("stat", sandbox.display())?.mode() & 0o7777;
+    narrator.step(format_args!("The agent made a sandbox, mode {mode:04o}:"))?;
+    narrator.detail(sandbox.display())?;
+    let file = format!("/proc/{}/environ", container.pid());
+    let environment = fs::read(&file).during("read", &file)?;
+    let names = environment.split(|byte| *byte == 0).filter_map(|entry| entry.split(|byte| *byte == b'=').next());
+    let names: Vec<_> = names.map(String::from_utf8_lossy).collect();
+    let of_mesos = names.iter().filter(|name| name.starts_with("MESOS_EXECUTOR") || **name == "MESOS_DIRECTORY");
+    let some: Vec<_> = of_mesos.map(|name| &**name).collect();
+    let count = names.iter().filter(|name| !name.is_empty()).count() - 1; // one is the init's own
+    narrator
+        .step(format_args!("It built an environment from empty, {count} variables. Among them {}.", some.join(", ")))?;
+    for missing in agent.missing() {
+        narrator.step(format_args!("No cgroups, so nothing of them is shown. {missing}"))?;
+    }
+    if !container.cgroups().is_empty() {
+        narrator.step("It made a cgroup for the container in each of its hierarchies:")?;
+    }
+    for (_, directory) in container.cgroups() {
+        fs::metadata(directory).during("stat", directory.display())?;
+        narrator.detail(directory.display())?;
+    }
+    Ok(())
+}
+
+fn show_children(scene: &Scene<'_>, narrator: &mut Narrator<'_>, children: [(&str, &Seen); 2]) -> Result<()> {
+    let minion = children[0].1.parent;
+    let init = scene.container.pid();
+    let parent = proc::stat(minion).map(|stat| stat.parent);
+    if children[1].1.parent != minion || parent != Some(init) {
+        return Err(Error::new("find", "the children", "they do not have one parent that the init started"));
+    }
+    narrator.step(format_args!("It started an init (pid {init}), which started minion (pid {minion})."))?;
+    for (role, child) in children {
+        let flags = child.argv.len().saturating_sub(2);
+        narrator.step(format_args!("minion started {role}, pid {}: km {role} with {flags} flags,", child.pid))?;
+        narrator.detail(format_args!("the last one {}", child.argv.last().map_or("", String::as_str)))?;
+        show_cgroups(scene, narrator, role, child)?;
+    }
+    let orphans = scene.container.recovery_check();
+    if let Some(orphan) = orphans.first() {
+        return Err(Error::new("check recovery", orphan, "an agent that restarts now would take it for an orphan"));
+    }
+    Ok(())
+}
+
+/// Where the kernel says a child is, one line for all hierarchies of one path.
+fn show_cgroups(scene: &Scene<'_>, narrator: &mut Narrator<'_>, role: &str, child: &Seen) -> Result<()> {
+    let found = scene.check_cgroups(role, child.pid)?;
+    let mut left: &[(String, String)] = &found;
+    while let Some((_, path)) = left.first() {
+        let same = left.iter().take_while(|(_, other)| other == path).count();
+        let names: Vec<&str> = left[..same].iter().map(|(name, _)| name.as_str()).collect();
+        narrator.detail(format_args!("/proc/{}/cgroup, {}: {path}", child.pid, names.join(" ")))?;
+        left = &left[same..];
+    }
+    Ok(())
+}
+
+fn show_rotation(scene: &Scene<'_>, narrator: &mut Narrator<'_>) -> Result<()> {
+    let sandbox = scene.container.sandbox();
+    let files = scene.until("the rotation of executor.log", || {
+        let files = log_files(sandbox, "executor");
+        let full = files.len() > 1 && files.iter().all(|file| fs::metadata(file).is_ok_and(|file| file.size() > 0));
+        Ok(full.then_some(files))
+    })?;
+    let backup = &files[..1];
+    let last = lines::check("executor", backup)?.last;
+    narrator.step(format_args!("minion rotated the executor's log at the end of line {last}:"))?;
+    for file in &files {
+        let size = fs::metadata(file).during("stat", file.display())?.size();
+        narrator.detail(format_args!("{} {size} bytes", file.file_name().unwrap_or_default().display()))?;
+    }
+    Ok(())
+}
+
+/// The proxy's death and its next run.
+fn show_restart(scene: &Scene<'_>, narrator: &mut Narrator<'_>, old: &Seen, minion: i32) -> Result<Seen> {
+    let died = scene.until_dead("proxy", &old.pidfd)?;
+    narrator.step(format_args!("proxy {} is dead: its script told it to exit with code 3.", old.pid))?;
+    let new = scene.child("proxy", Some(old.pid))?;
+    if new.parent != minion {
+        return Err(Error::new("find", format!("proxy {}", new.pid), "minion is not its parent"));
+    }
+    let delay = died.elapsed().as_millis();
+    narrator.step(format_args!("minion started proxy again, pid {}, {delay} ms later (delay 1 s).", new.pid))?;
+    show_cgroups(scene, narrator, "proxy", &new)?;
+    Ok(new)
+}
+
+/// SHUTDOWN, obeyed by the executor; minion ends the rest and itself.
+fn show_end(scene: &mut Scene<'_>, narrator: &mut Narrator<'_>, children: &[(&str, &Seen)]) -> Result<()> {
+    let sent = Instant::now();
+    if !scene.container.send_shutdown()? {
+        return Err(Error::new("send SHUTDOWN to", "the executor", "it does not listen"));
+    }
+    narrator.step("The agent sent SHUTDOWN to the executor: a message, no signal. Grace: 5 s.")?;
+    for (role, child) in children {
+        let died = scene.until_dead(role, &child.pidfd)?;
+        let after = died.duration_since(sent).as_secs_f64() * 1e3;
+        narrator.step(format_args!("{role} {} has ended, {after:.1} ms after SHUTDOWN.", child.pid))?;
+    }
+    let status = scene.container.wait(sent + GRACE)?;
+    if status.raw != 0 || !status.written {
+        return Err(Error::new("see a clean end of", "minion", format!("it ended with {}", status.exit())));
+    }
+    let took = sent.elapsed().as_millis();
+    narrator.step(format_args!("minion ended with {}; the agent saw it {took} ms after SHUTDOWN.", status.exit()))
+}
+
+fn show_logs(sandbox: &Path, narrator: &mut Narrator<'_>) -> Result<()> {
+    let executor = lines::check("executor", &log_files(sandbox, "executor"))?;
+    narrator.step(format_args!("The executor's logs hold lines 1 to {}, none missing, none cut.", executor.last))?;
+    let proxy = fs::read_to_string(sandbox.join("proxy.log")).during("read", "proxy.log")?;
+    for (role, ending) in [("executor", executor.ending.as_str()), ("proxy", proxy.lines().last().unwrap_or(""))] {
+        if !ending.ends_with("says goodbye") {
+            return Err(Error::new("find the last words of", role, format!("its log ends with {ending:?}")));
+        }
+        narrator.detail(format_args!("{role}.log ends with: {}", ending.rsplit("] ").next().unwrap_or(ending)))?;
+    }
+    Ok(())
+}
+
+/// The agent's destroy and its next recovery have nothing to do.
+fn show_nothing_left(container: &mut Container, narrator: &mut Narrator<'_>) -> Result<()> {
+    let alive = container.survivors()?;
+    if let Some(process) = alive.first() {
+        return Err(Error::new("see everything dead", process, format!("{} processes are alive", alive.len())));
+    }
+    narrator.step("No process of the container is alive (by cgroup, session, environment).")?;
+    let report = container.destroy(Instant::now() + GRACE)?;
+    if let Some(process) = report.killed.first() {
+        return Err(Error::new("see everything dead", process, "the agent had to kill it"));
+    }
+    let directories = container.cgroups();
+    if directories.is_empty() {
+        return Ok(());
+    }
+    if let Some((_, left)) = directories.iter().find(|(_, directory)| directory.exists()) {
+        return Err(Error::new("see the cgroups removed", left.display(), "it is still there"));
+    }
+    let tries = if report.retried.is_empty() { "at the first try" } else { "after a retry" };
+    narrator.step(format_args!("The agent removed the container's {} cgroups {tries}.", directories.len()))?;
+    match container.recovery_check().first() {
+        Some(orphan) => Err(Error::new("check recovery", orphan, "an agent's restart would find it")),
+        None => narrator.step("An agent that restarts now finds no orphaned container."),
+    }
+}
+
+/// The last lines that minion wrote: why it did not work, if it says so.
+fn tell_tail(narrator: &mut Narrator<'_>, stderr: &Path) -> Result<()> {
+    let text = fs::read(stderr).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    narrator.plain(format_args!("The end of minion's stderr ({} lines):", lines.len()))?;
+    lines.iter().skip(lines.len().saturating_sub(20)).try_for_each(|line| narrator.plain(format_args!("  {line}")))
+}
