@@ -11,3 +11,4 @@ pub mod process;
 pub mod rehearsal;
 pub mod supervisor;
 pub mod task;
+pub mod trace;

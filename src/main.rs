@@ -1,14 +1,65 @@
-//! `minion`: parse, trace, dispatch, exit code.
+//! `minion`: parse, trace, dispatch, exit code. The only place that prints or exits.
 
+#[path = "main/setup.rs"]
+mod setup;
+
+use minion::cli::{self, Command};
+use minion::process::signals::Signals;
+use minion::process::startup;
+use minion::rehearsal;
+use minion::task::ExitCode as Code;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut args = std::env::args_os().skip(1);
-    let command = args.next().unwrap_or_default();
-    let code = match command.to_str() {
-        Some("rehearsal-init") => minion::rehearsal::init::main(args.collect()),
-        Some("stand-in") => minion::rehearsal::stand_in::main(args.collect()),
-        _ => 100,
-    };
-    ExitCode::from(code)
+    ExitCode::from(match cli::parse(std::env::args_os().skip(1)) {
+        Ok(command) => dispatch(command),
+        Err(usage) => {
+            say(std::io::stderr(), &usage.to_string());
+            Code::Usage as u8
+        }
+    })
+}
+
+fn dispatch(command: Command) -> u8 {
+    match command {
+        Command::Run(options) => run(&options),
+        Command::Demo(options) => demo(&options),
+        Command::Help(text) | Command::Version(text) | Command::Completions(text) | Command::Man(text) => {
+            say(std::io::stdout(), &text);
+            0
+        }
+        Command::StandIn(args) => rehearsal::stand_in::main(args),
+        Command::RehearsalInit(args) => rehearsal::init::main(args),
+    }
+}
+
+/// The main job. Signals are taken first: one that comes during set-up waits for the loop.
+fn run(options: &cli::RunOptions) -> u8 {
+    startup::use_one_arena();
+    let prepared = Signals::take_over().and_then(|signals| setup::prepare(options, signals));
+    match prepared {
+        Ok(code) => code,
+        Err(error) => {
+            say(std::io::stderr(), &format!("minion: {error}\n"));
+            Code::Setup as u8
+        }
+    }
+}
+
+fn demo(options: &cli::DemoOptions) -> u8 {
+    let minion = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+    match rehearsal::demo::run(options.keep, &minion, &mut std::io::stdout()) {
+        Ok(code) => code,
+        Err(error) => {
+            say(std::io::stderr(), &format!("minion: demo: {error}\n"));
+            1
+        }
+    }
+}
+
+/// Best effort: a reader that went away (`minion --help | head -1`) is no failure.
+fn say(mut to: impl Write, text: &str) {
+    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
 }

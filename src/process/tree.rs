@@ -70,6 +70,11 @@ impl Children {
         Self { list, own }
     }
 
+    /// The pid of this process.
+    pub fn parent(&self) -> i32 {
+        self.own
+    }
+
     /// The pids of the direct children now.
     pub fn pids(&self) -> Result<Vec<i32>> {
         match &self.list {

@@ -1,1 +1,307 @@
-//! The loop: events in, actions out.
+//! The loop: readiness of fds in, system calls out. What to do is decided by [`crate::task::Core`] alone.
+//!
+//! ```text
+//! signalfd, pidfds, exec reports, log thread, memory cgroup, timer
+//!        │ reactor (epoll)
+//!        ▼
+//!   events ──▶ Core::step ──▶ perform (spawn, signal, sweep, report)
+//! ```
+//!
+//! The thread that calls [`run`] forks every child and must be the main one. It never waits for a disk: files are the log
+//! thread's business.
+
+mod orphans;
+mod perform;
+mod place;
+mod reactor;
+mod run;
+mod words;
+
+pub use place::{Drifted, Surroundings};
+
+use crate::error::Result;
+use crate::log::{LogId, LogThread, Report, StreamId};
+use crate::process::signals::{self, Signals};
+use crate::process::tree::Children;
+use crate::process::{WaitStatus, spawn};
+use crate::task::state::{Event, State};
+use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
+use orphans::Owners;
+use reactor::{Reactor, Source};
+use run::Slot;
+use rustix::event::epoll::EventFlags;
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use tracing::{debug, error, info, warn};
+
+/// How long the log thread may take to write its last bytes, once everything is over. Part of the second that the budget
+/// leaves of the agent's grace.
+const LAST_BYTES: Duration = Duration::from_millis(500);
+
+/// A task and where its output goes.
+#[derive(Debug)]
+pub struct Planned {
+    /// What to run.
+    pub spec: TaskSpec,
+    /// The log of stderr, and of stdout where that has none of its own.
+    pub log: LogId,
+    /// What becomes of stdout.
+    pub stdout: Stdout,
+}
+
+/// What becomes of a child's standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdout {
+    /// It goes where stderr goes, through the same pipe, so that the order of lines is kept.
+    Merged,
+    /// It has a log of its own.
+    Separate(LogId),
+    /// It is `/dev/null`.
+    Discarded,
+}
+
+/// Everything that a supervisor needs, set up and checked.
+#[derive(Debug)]
+pub struct Plan {
+    /// The tasks, started in this order.
+    pub tasks: Vec<Planned>,
+    /// From the first word to the end of everything, SIGKILL and reaping included.
+    pub budget: Duration,
+    /// The signals of the process, blocked since it began.
+    pub signals: Signals,
+    /// The running log thread.
+    pub logs: LogThread,
+    /// The cgroups and the mount namespace that children belong in.
+    pub surroundings: Surroundings,
+}
+
+/// The supervisor at work.
+struct Supervisor {
+    core: Core,
+    slots: Vec<Slot>,
+    reactor: Reactor,
+    signals: Signals,
+    logs: LogThread,
+    surroundings: Surroundings,
+    children: Children,
+    owners: Owners,
+    null: OwnedFd,
+    inputs: VecDeque<Input>,
+    last_stream: u64,
+    last_run: u64,
+    outcome: Option<Outcome>,
+}
+
+/// Runs the plan to its end.
+///
+/// An error means that the loop itself could not go on; the children then die with this process, by their death signal.
+pub fn run(plan: Plan) -> Result<Outcome> {
+    let mut supervisor = Supervisor::new(plan)?;
+    supervisor.inputs.push_back(Input::Begin);
+    let outcome = supervisor.supervise();
+    if let Ok(outcome) = &outcome {
+        supervisor.last_words(*outcome);
+    }
+    if !supervisor.logs.stop(Instant::now() + LAST_BYTES) {
+        error!("the log thread does not end: its disk or the reader of stderr hangs");
+    }
+    outcome
+}
+
+impl Supervisor {
+    fn new(plan: Plan) -> Result<Self> {
+        let reactor = Reactor::new()?;
+        reactor.add(&plan.signals, Source::Signals, EventFlags::IN)?;
+        reactor.add(plan.logs.doorbell(), Source::Logs, EventFlags::IN)?;
+        if let Some(oom) = &plan.surroundings.oom {
+            reactor.add(oom.fd(), Source::Memory, oom.interest())?;
+        }
+        Ok(Self {
+            core: Core::new(plan.tasks.iter().map(|task| &task.spec), plan.budget),
+            slots: plan.tasks.into_iter().map(Slot::new).collect(),
+            reactor,
+            signals: plan.signals,
+            logs: plan.logs,
+            surroundings: plan.surroundings,
+            children: Children::open(),
+            owners: Owners::new(),
+            null: spawn::Stdio::null()?,
+            inputs: VecDeque::new(),
+            last_stream: 0,
+            last_run: 0,
+            outcome: None,
+        })
+    }
+
+    fn supervise(&mut self) -> Result<Outcome> {
+        loop {
+            self.decide()?;
+            if let Some(outcome) = self.outcome {
+                return Ok(outcome);
+            }
+            self.reactor.arm(self.core.deadline())?;
+            for source in self.reactor.wait()? {
+                self.dispatch(source)?;
+                self.decide()?;
+            }
+            self.settle()?;
+        }
+    }
+
+    /// Lets the core decide on every input that waits, and does what it says.
+    fn decide(&mut self) -> Result<()> {
+        while let Some(input) = self.inputs.pop_front() {
+            for output in self.core.step(input, Instant::now()) {
+                match output {
+                    Output::Task(task, action) => self.perform(task, action)?,
+                    Output::Stopping(reason) => info!("stopping: {reason}"),
+                    Output::Killing => warn!("the time for asking is over: killing what is alive"),
+                    Output::Over(outcome) => self.outcome = Some(outcome),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, source: Source) -> Result<()> {
+        match source {
+            Source::Signals => self.read_signals()?,
+            Source::Report(task) => self.read_report(task),
+            Source::Child(task) => self.main_died(task),
+            Source::Logs => self.read_log_reports(),
+            Source::Memory => self.read_oom(),
+            Source::Timer => {
+                self.reactor.timer_went_off();
+                self.inputs.push_back(Input::Tick);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_signals(&mut self) -> Result<()> {
+        while let Some(received) = self.signals.read()? {
+            let (signal, sender) = (received.signal, received.sender);
+            match signal {
+                libc::SIGCHLD => self.reap_orphans()?,
+                libc::SIGTERM | libc::SIGINT | libc::SIGHUP => {
+                    info!(signal = %signals::name(signal), sender, "told to stop");
+                    self.inputs.push_back(Input::Stop(signal));
+                }
+                libc::SIGQUIT => {
+                    info!(signal = %signals::name(signal), sender, "told to stop at once");
+                    self.inputs.push_back(Input::StopNow(signal));
+                }
+                libc::SIGUSR1 => {
+                    info!(signal = %signals::name(signal), sender, "rotating the logs");
+                    self.logs.rotate();
+                }
+                _ => debug!(signal = %signals::name(signal), sender, "a signal without a meaning here"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears from a starting child.
+    fn read_report(&mut self, task: TaskId) {
+        let slot = &mut self.slots[task];
+        let Some(run) = &mut slot.run else { return };
+        let Some(report) = &run.report else { return };
+        match report.read() {
+            spawn::Progress::Pending => return,
+            spawn::Progress::Executed => {
+                info!(task = %slot.spec.name, pid = run.pid, state = "running", "started");
+                self.inputs.push_back(Input::Task(task, Event::Executed));
+            }
+            spawn::Progress::Failed(failure) => {
+                run.failed = true;
+                let step = failure.while_doing(format_args!("start {}", slot.spec.name));
+                error!(task = %slot.spec.name, pid = run.pid, errno = step.errno(), "{step}");
+            }
+        }
+        if let Some(report) = run.report.take() {
+            self.reactor.remove(&report);
+        }
+    }
+
+    /// The main process is dead: reaps it.
+    fn main_died(&mut self, task: TaskId) {
+        // Its last word first: whether exec failed decides what kind of end this is.
+        self.read_report(task);
+        let Some(run) = &mut self.slots[task].run else { return };
+        let Some(main) = &run.main else { return };
+        let exit = match main.reap() {
+            Ok(None) => return,
+            Ok(Some(_)) if run.failed => Exit::NotStarted,
+            Ok(Some(WaitStatus::Exited(code))) => Exit::Code(code),
+            Ok(Some(WaitStatus::Killed { signal, core })) => Exit::Signal { signal, core },
+            Err(cause) => {
+                // Nobody else reaps our children; but were it so, the task must not hang on it.
+                error!(task = %self.slots[task].spec.name, "reap: {cause}");
+                Exit::Signal { signal: 0, core: false }
+            }
+        };
+        if let Some(main) = run.main.take() {
+            self.reactor.remove(&main);
+        }
+        run.exit = Some(exit);
+        self.inputs.push_back(Input::Task(task, Event::Exited(exit)));
+    }
+
+    fn read_log_reports(&mut self) {
+        for report in self.logs.reports() {
+            match report {
+                Report::Ended { stream, dropped, tail, .. } => self.stream_ended(stream, dropped, tail),
+                Report::Degraded { log, error } => warn!(log = %log, "{error}"),
+                Report::Recovered { log, dropped } => info!(log = %log, dropped, "the log can be written again"),
+                Report::Sacrificed { log, backup } => {
+                    warn!(log = %log, backup = %backup, "the disk is full: removed a backup");
+                }
+                Report::Flaw { error } => warn!("{error}"),
+            }
+        }
+    }
+
+    fn stream_ended(&mut self, stream: StreamId, dropped: u64, tail: Vec<u8>) {
+        let runs = self.slots.iter_mut().filter_map(|slot| slot.run.as_mut());
+        for run in runs {
+            let before = run.streams.len();
+            run.streams.retain(|open| *open != stream);
+            if run.streams.len() < before {
+                run.dropped += dropped;
+                if !tail.is_empty() {
+                    run.tail = tail;
+                }
+                return;
+            }
+        }
+    }
+
+    /// Looks whether tasks whose main process is dead are quiet now.
+    fn settle(&mut self) -> Result<()> {
+        for task in 0..self.slots.len() {
+            if !matches!(self.core.state(task), Some(State::Clearing { .. })) {
+                continue;
+            }
+            if !self.leftovers(task)?.is_empty() {
+                continue;
+            }
+            let Some(run) = &mut self.slots[task].run else { continue };
+            if run.streams.is_empty() {
+                self.inputs.push_back(Input::Task(task, Event::Quiet));
+                self.decide()?;
+            } else if !run.finished {
+                // Nothing of ours holds the pipes any more; a stranger that does must not hold us.
+                run.finished = true;
+                run.streams.iter().for_each(|stream| self.logs.finish(*stream));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Supervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Supervisor").field("core", &self.core).finish_non_exhaustive()
+    }
+}

@@ -103,6 +103,14 @@ impl Core {
         }
     }
 
+    /// What began the end, once it has begun.
+    pub fn reason(&self) -> Option<Reason> {
+        match self.phase {
+            Phase::Stopping(stop) => Some(stop.reason),
+            Phase::Up | Phase::Over => None,
+        }
+    }
+
     /// Whether the time for asking is over.
     pub fn is_killing(&self) -> bool {
         matches!(self.phase, Phase::Stopping(Stop { kill_at: None, .. }))
@@ -252,6 +260,12 @@ impl Core {
             outputs.extend(actions.into_iter().flatten().map(|action| Output::Task(id, action)));
         }
     }
+}
+
+/// The time that everything has to end in, out of the agent's grace period: a second less, because the agent's SIGKILL must
+/// find nothing to do; but never less than half of it.
+pub fn budget(grace: Duration) -> Duration {
+    grace.saturating_sub(Duration::from_secs(1)).max(grace / 2)
 }
 
 fn three_quarters(time: Duration) -> Duration {

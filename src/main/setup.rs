@@ -1,0 +1,191 @@
+//! From options to a supervisor at work: every step that can fail before a child exists, in the order that the kernel asks for.
+//!
+//! 1. signals blocked (the caller did), fds close-on-exec, subreaper
+//! 2. the private mount namespace: before any thread
+//! 3. the placement, the profile, the logs: all errors of set-up come from here, and nothing is started yet
+//! 4. the log thread, then the loop
+
+use minion::cgroup::{self, Layout, OomWatch, Placement, Validated, Verdict};
+use minion::cli::{CgroupAttach, CgroupDrift, LogFormat, RunOptions, Stdout};
+use minion::error::{During, Error, Result};
+use minion::hyperkube::{self, CgroupRoot, Host, Profile};
+use minion::log::{Diagnostics, LogThread, Policy};
+use minion::mesos::Environment;
+use minion::namespace;
+use minion::process::{signals::Signals, startup};
+use minion::supervisor::{self, Drifted, Plan, Planned, Surroundings};
+use minion::task::{TaskSpec, core};
+use minion::trace::{self, Format};
+use rustix::fs::{CWD, Mode, OFlags};
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tracing::{error, info, warn};
+
+/// The agent's default, and ours where nobody says anything.
+const DEFAULT_GRACE: Duration = Duration::from_secs(5);
+/// How long the last lines may take when set-up failed.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// Sets everything up and supervises. Gives the exit code; an error is one that came before there was a log.
+pub(crate) fn prepare(options: &RunOptions, signals: Signals) -> Result<u8> {
+    let diagnostics = Diagnostics::new()?;
+    let format = match options.log_format {
+        LogFormat::Text => Format::Text,
+        LogFormat::Json => Format::Json,
+    };
+    trace::init(format, options.verbosity, diagnostics.clone());
+    options.notices.iter().for_each(|notice| warn!("{notice}"));
+    let outcome = set_up(options, signals, &diagnostics).and_then(supervisor::run);
+    let code = match outcome {
+        Ok(outcome) => outcome.code(),
+        Err(failure) => {
+            let code = minion::task::ExitCode::Setup as u8;
+            error!(errno = failure.errno(), code, "{failure}");
+            code
+        }
+    };
+    diagnostics.flush(Instant::now() + LAST_LINES);
+    Ok(code)
+}
+
+fn set_up(options: &RunOptions, signals: Signals, diagnostics: &Diagnostics) -> Result<Plan> {
+    startup::close_inherited_fds_on_exec()?;
+    startup::become_subreaper()?;
+    let mounts = options.private_mountns.then(namespace::enter_private_mounts).transpose()?;
+    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let environment = Environment::from_vars(&variables);
+    let placement = cgroup::discover(&cgroup::Sources::read()?, &options.mesos_cgroup_prefix, &environment);
+    let cgroups = cgroups(options, &placement)?;
+    let oom = cgroups.as_ref().and_then(watch_oom);
+    let profile = profile(options, &variables, &environment, &placement)?;
+    let (tasks, logs) = logs(options, profile.tasks, diagnostics)?;
+    let drifted = match options.cgroup_drift {
+        CgroupDrift::Warn => Drifted::Warn,
+        CgroupDrift::Reattach => Drifted::Reattach,
+    };
+    let budget = core::budget(grace(options, &environment));
+    Ok(Plan { tasks, budget, signals, logs, surroundings: Surroundings { cgroups, drifted, oom, mounts } })
+}
+
+/// The container's cgroups, opened and checked, and a word on how they are known.
+fn cgroups(options: &RunOptions, placement: &Placement) -> Result<Option<Validated>> {
+    if options.cgroup_attach == CgroupAttach::Off {
+        info!("cgroups are left alone: --cgroup-attach=off");
+        return Ok(None);
+    }
+    match placement.identity.verdict() {
+        Verdict::Agreement => info!("{}", placement.identity),
+        Verdict::Disagreement | Verdict::Absence => warn!("{}", placement.identity),
+    }
+    let validated = placement.validate()?;
+    for place in &validated.places {
+        info!("children belong in {place}");
+    }
+    if !validated.places.is_empty() {
+        return Ok(Some(validated));
+    }
+    match options.cgroup_attach {
+        CgroupAttach::Require => {
+            Err(Error::new("find the container's cgroup below", placement.root.display(), "there is none")
+                .hint("--cgroup-attach=auto starts without; --mesos-cgroup-prefix is the agent's --cgroups_root"))
+        }
+        CgroupAttach::Auto | CgroupAttach::Off => {
+            warn!("no cgroup of a container below {:?}: children stay where minion is", placement.root);
+            Ok(None)
+        }
+    }
+}
+
+/// Best effort: without the watch a death for lack of memory is just a SIGKILL.
+fn watch_oom(cgroups: &Validated) -> Option<OomWatch> {
+    OomWatch::open(cgroups).unwrap_or_else(|error| {
+        info!("no watch for lack of memory: {error}");
+        None
+    })
+}
+
+fn profile(
+    options: &RunOptions,
+    variables: &[(OsString, OsString)],
+    environment: &Environment,
+    placement: &Placement,
+) -> Result<Profile> {
+    let cwd = std::env::current_dir().ok();
+    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let exe = std::env::current_exe().ok();
+    let (km, why) = hyperkube::locate_km(
+        options.profile.km_binary.as_deref(),
+        exe.as_deref().and_then(Path::parent),
+        environment.sandbox.as_deref().or(cwd.as_deref()),
+        path,
+        &is_executable,
+    )?;
+    info!("the children are commands of {km:?}, found by: {why}");
+    let host = Host {
+        km,
+        cwd,
+        cgroup_root: cgroup_root(placement),
+        container: placement.container_id().map(|id| id.own().to_owned()),
+        read: &|path| std::fs::read(path),
+    };
+    let profile = hyperkube::profile(&options.profile, variables, &host)?;
+    for notice in &profile.notices {
+        if notice.warn { warn!("{}", notice.text) } else { info!("{}", notice.text) }
+    }
+    Ok(profile)
+}
+
+fn cgroup_root(placement: &Placement) -> CgroupRoot {
+    let Some(root) = placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok()) else {
+        return CgroupRoot::Unknown;
+    };
+    match placement.layout {
+        Layout::Unified => CgroupRoot::Unified(root),
+        Layout::Legacy | Layout::Hybrid | Layout::None => CgroupRoot::Path(root),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// The log of each task, opened and checked, and the running log thread. No thread may exist before this.
+fn logs(options: &RunOptions, specs: Vec<TaskSpec>, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogThread)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let sandbox = rustix::fs::openat(CWD, ".", flags, Mode::empty()).during("open", "the sandbox (working directory)")?;
+    let policy = Policy {
+        max_size: options.log.max_size,
+        max_age: options.log.max_age,
+        max_backups: options.log.max_backups,
+        gzip: options.log.gzip,
+        stall: options.log.stall,
+    };
+    let mut logs = LogThread::prepare(sandbox, policy, diagnostics.clone())?;
+    let mut tasks = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let log = logs.open(&spec.name)?;
+        let stdout = match options.log.stdout {
+            Stdout::Merge => supervisor::Stdout::Merged,
+            Stdout::Discard => supervisor::Stdout::Discarded,
+            Stdout::Separate => supervisor::Stdout::Separate(logs.open(&format!("{}.stdout", spec.name))?),
+        };
+        tasks.push(Planned { spec, log, stdout });
+    }
+    logs.start()?;
+    Ok((tasks, logs))
+}
+
+/// `--grace`, or what the agent says, or its default.
+fn grace(options: &RunOptions, environment: &Environment) -> Duration {
+    match (options.grace, &environment.grace) {
+        (Some(grace), _) => grace,
+        (None, Some(Ok(grace))) => *grace,
+        (None, None) => DEFAULT_GRACE,
+        (None, Some(Err(error))) => {
+            warn!("{error}; using {DEFAULT_GRACE:?}");
+            DEFAULT_GRACE
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the main processes left behind: whose it is, and ending it.
+
+use super::Supervisor;
+use super::run::{MARKER, Slot};
+use crate::error::Result;
+use crate::process::{reap, tree};
+use crate::task::TaskId;
+use std::collections::{HashMap, HashSet};
+use tracing::{debug, warn};
+
+/// How often a sweep looks again for what was forked while it stopped everything.
+const STOP_ROUNDS: usize = 16;
+
+/// The orphans that we inherited, each with the task whose run it belongs to; `None`: nobody can tell.
+///
+/// An orphan is our own child: its pid stays its own until we reap it, so what was found out about it stays true.
+pub(super) type Owners = HashMap<i32, Option<TaskId>>;
+
+impl Supervisor {
+    /// Reaps every dead child that no task holds a pidfd of; the others are handed to their tasks.
+    pub(super) fn reap_orphans(&mut self) -> Result<()> {
+        loop {
+            let pid = match reap::peek() {
+                Ok(Some(pid)) => pid,
+                Ok(None) => return Ok(()),
+                Err(cause) => return Err(crate::error::Error::io("look for", "dead children", cause)),
+            };
+            match self.slots.iter().position(|slot| slot.live_pid() == Some(pid)) {
+                Some(task) => self.main_died(task),
+                None => {
+                    // It is our child and dead, so this neither waits nor fails; a second look will tell if it does.
+                    let status = reap::reap(pid);
+                    debug!(pid, ?status, "reaped an orphan");
+                    self.owners.remove(&pid);
+                }
+            }
+        }
+    }
+
+    /// The orphans that belong to a task whose main process is dead.
+    pub(super) fn leftovers(&mut self, task: TaskId) -> Result<Vec<i32>> {
+        let mut found = Vec::new();
+        for pid in self.children.pids()? {
+            if self.slots.iter().any(|slot| slot.live_pid() == Some(pid)) {
+                continue;
+            }
+            let slots = &self.slots;
+            let owner = *self.owners.entry(pid).or_insert_with(|| owner(slots, pid));
+            if owner == Some(task) || (owner.is_none() && self.nobody_else_could_own_it(task)) {
+                found.push(pid);
+            }
+        }
+        Ok(found)
+    }
+
+    /// An orphan without any mark goes with the task that is ending when no other could have started it.
+    fn nobody_else_could_own_it(&self, task: TaskId) -> bool {
+        self.core.is_stopping()
+            || self.slots.iter().enumerate().all(|(id, slot)| id == task || slot.live_pid().is_none())
+    }
+
+    /// Asks everything that a dead main process left behind to end.
+    pub(super) fn sweep_term(&mut self, task: TaskId) -> Result<()> {
+        self.reap_orphans()?;
+        let roots = self.leftovers(task)?;
+        if roots.is_empty() {
+            return Ok(());
+        }
+        let all = tree::with_descendants(roots)?;
+        for &pid in &all {
+            tree::signal_descendant(pid, libc::SIGTERM);
+            // A stopped process gets the signal when it goes on.
+            tree::signal_descendant(pid, libc::SIGCONT);
+        }
+        warn!(task = %self.slots[task].spec.name, count = all.len(), "the run left processes behind; told to end");
+        Ok(())
+    }
+
+    /// Kills everything that a dead main process left behind: stops it all first, so that nothing forks away from the
+    /// killing. What forks faster than that is left to the next sweep.
+    pub(super) fn sweep_kill(&mut self, task: TaskId) -> Result<()> {
+        self.reap_orphans()?;
+        let mut stopped = HashSet::new();
+        for _ in 0..STOP_ROUNDS {
+            let roots = self.leftovers(task)?;
+            let fresh: Vec<i32> =
+                tree::with_descendants(roots)?.into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            if fresh.is_empty() {
+                break;
+            }
+            for pid in fresh {
+                tree::signal_descendant(pid, libc::SIGSTOP);
+            }
+        }
+        for &pid in &stopped {
+            tree::signal_descendant(pid, libc::SIGKILL);
+        }
+        if !stopped.is_empty() {
+            warn!(task = %self.slots[task].spec.name, count = stopped.len(), "the run left processes behind; killed");
+        }
+        Ok(())
+    }
+
+    /// Who is still alive, for the last words.
+    pub(super) fn survivors(&self) -> Vec<i32> {
+        let roots = self.children.pids().unwrap_or_default();
+        let all = tree::with_descendants(roots).unwrap_or_default();
+        all.into_iter().filter(|pid| tree::Process::read(*pid).is_ok_and(|process| !process.is_zombie())).collect()
+    }
+}
+
+/// By the marker in its environment, else by the group or the session that a main process led.
+fn owner(slots: &[Slot], pid: i32) -> Option<TaskId> {
+    let of = |matches: &dyn Fn(&super::run::Run) -> bool| {
+        slots.iter().position(|slot| slot.run.as_ref().is_some_and(matches))
+    };
+    if let Some(marker) = tree::start_variable(pid, MARKER) {
+        return of(&|run| run.marker.as_bytes() == marker);
+    }
+    let process = tree::Process::read(pid).ok()?;
+    of(&|run| run.pid != 0 && (process.group == run.pid || process.session == run.pid))
+}

@@ -1,0 +1,92 @@
+//! Where children belong, and making sure that they are there.
+
+use super::Supervisor;
+use crate::cgroup::{OomWatch, Validated};
+use crate::error::{Error, Result};
+use crate::namespace::PrivateMounts;
+use crate::task::TaskId;
+use tracing::{info, warn};
+
+/// What to do with a task that has left its cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drifted {
+    /// Say so.
+    Warn,
+    /// Say so, and put it back.
+    Reattach,
+}
+
+/// The cgroups and the mount namespace that children belong in.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// The container's cgroups; `None` leaves children where minion is.
+    pub cgroups: Option<Validated>,
+    /// What to do with a task that has left them.
+    pub drifted: Drifted,
+    /// The container's count of OOM kills, where it can be watched.
+    pub oom: Option<OomWatch>,
+    /// The private mount namespace, where there is one.
+    pub mounts: Option<PrivateMounts>,
+}
+
+impl Surroundings {
+    /// Puts a child that has not executed anything yet where it belongs, and verifies it.
+    pub(super) fn receive(&self, name: &str, pid: i32) -> Result<()> {
+        if let Some(cgroups) = &self.cgroups {
+            let attached = cgroups.attach(pid)?;
+            if !attached.moved.is_empty() {
+                info!(task = %name, pid, "attached: {attached}");
+            }
+        }
+        match &self.mounts {
+            Some(mounts) if !mounts.contains(pid)? => Err(Error::new(
+                "start in the private mount namespace",
+                format_args!("pid {pid}"),
+                "it is in another one",
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The container's OOM kills so far, where they are counted.
+    pub(super) fn oom_kills(&self) -> Option<u64> {
+        self.oom.as_ref().and_then(|watch| watch.read().ok()).and_then(|oom| oom.kills)
+    }
+}
+
+impl Supervisor {
+    /// Looks whether a task's main process still is in its cgroups; kube-proxy once moved itself out. [ME-33]
+    pub(super) fn check_placement(&self, task: TaskId) {
+        let slot = &self.slots[task];
+        let (Some(cgroups), Some(pid)) = (&self.surroundings.cgroups, slot.live_pid()) else { return };
+        let drifts = match cgroups.drift(pid) {
+            Ok(drifts) => drifts,
+            // It may be dying at this moment; its exit is on the way.
+            Err(error) => return tracing::debug!(task = %slot.spec.name, pid, "{error}, ignoring"),
+        };
+        for drift in &drifts {
+            warn!(task = %slot.spec.name, pid, event = "cgroup-drift", "left its cgroup: {drift}");
+        }
+        if drifts.is_empty() || self.surroundings.drifted == Drifted::Warn {
+            return;
+        }
+        match cgroups.attach(pid) {
+            Ok(attached) => info!(task = %slot.spec.name, pid, event = "cgroup-reattach", "put back: {attached}"),
+            Err(error) => warn!(task = %slot.spec.name, pid, event = "cgroup-reattach", "{error}"),
+        }
+    }
+
+    pub(super) fn read_oom(&self) {
+        let Some(watch) = &self.surroundings.oom else { return };
+        match watch.read() {
+            Ok(oom) => warn!(
+                event = "oom",
+                kills = oom.kills,
+                limit = oom.limit,
+                usage = oom.usage,
+                "the container is out of memory"
+            ),
+            Err(error) => warn!(event = "oom", "{error}"),
+        }
+    }
+}
