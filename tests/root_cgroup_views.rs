@@ -3,6 +3,9 @@
 //!
 //! Each test starts itself again in namespaces of its own (`unshare`), and the inner half mounts there and only there.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
+#[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
 use common::CgroupGuard;

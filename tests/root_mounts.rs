@@ -3,6 +3,14 @@
 //! The usual harness runs each test in a thread, and here there must be none: this file has a main of its own, which starts
 //! itself again for each role. What stands in for the host is itself in a private namespace, so nothing is mounted outside.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "clippy takes a test's helpers for production"
+)]
+
+#[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
 use minion::namespace::enter_private_mounts;
