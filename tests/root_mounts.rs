@@ -58,13 +58,18 @@ fn main() {
     };
     // None is ignored, and `terse` after --format is no filter.
     let (list, none) = (has("--list"), has("--ignored"));
+    let mut passed = 0;
     for (name, test) in TESTS {
         if list && !none {
             println!("{name}: test");
         } else if !list && !none && wanted(name) {
             test();
             println!("test {name} ... ok");
+            passed += 1;
         }
+    }
+    if !list {
+        println!("test result: ok. {passed} passed");
     }
 }
 
