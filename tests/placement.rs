@@ -1,5 +1,7 @@
 //! Placement on recorded and constructed texts of many hosts: `tests/fixtures/cgroup/<host>/{mountinfo,cgroup,expected}`.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 use minion::cgroup::{self, Hierarchy, Placement, Sources, Target};
 use minion::mesos::Environment;
 use std::ffi::OsString;

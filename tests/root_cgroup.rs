@@ -1,11 +1,14 @@
 //! Attaching on this machine's real hierarchies.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
+#[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
 use common::{CgroupGuard, DEADLINE, wait_dead, wait_readable};
 use minion::cgroup::{self, OomWatch, Placement, Sources};
 use minion::mesos::Environment;
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -310,4 +313,35 @@ fn without_a_memory_cgroup_of_its_own_there_is_nothing_to_watch() {
     assert!(OomWatch::open(&on_v1(guard.name()).validate().unwrap()).unwrap().is_none());
     // This machine's cgroup2 does not have the memory controller.
     assert!(OomWatch::open(&on_v2(guard.name()).validate().unwrap()).unwrap().is_none());
+}
+
+#[test]
+fn a_cgroup_file_signals_its_change_until_it_is_read_again_through_the_same_descriptor() {
+    need!("root", "v2");
+    // What the v2 watch rests on, shown on cgroup.events: memory.events needs the controller, which v1 has here.
+    let guard = CgroupGuard::new(&[UNIFIED], "/c1");
+    let cgroup = Path::new(UNIFIED).join(guard.name()).join("c1");
+    let events = fs::File::open(cgroup.join("cgroup.events")).unwrap();
+    let changed = || {
+        let mut fds = [PollFd::new(&events, PollFlags::PRI)];
+        rustix::event::poll(&mut fds, Some(&Timespec::default())).unwrap() == 1
+    };
+    let read = || rustix::io::pread(&events, &mut [0; 64], 0).unwrap();
+    read();
+    assert!(!changed());
+    let child = Waiting::new();
+    write(cgroup.join("cgroup.procs"), &child.pid().to_string());
+    assert!(changed() && changed());
+    read();
+    assert!(!changed());
+}
+
+#[test]
+fn the_kernel_refuses_a_line_feed_in_a_cgroups_name_and_takes_a_colon() {
+    need!("root", "v1", "v2");
+    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/a:b");
+    for hierarchy in [FREEZER, UNIFIED] {
+        let made = fs::create_dir(Path::new(hierarchy).join(guard.name()).join("a\nb"));
+        assert_eq!(made.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    }
 }

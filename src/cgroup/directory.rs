@@ -1,12 +1,13 @@
 //! The container's cgroup directories, opened and checked.
 
+use super::hierarchy::{Candidate, Hierarchy, Nowhere, Target};
 use super::mountinfo::{Mount, Version};
-use super::placement::{Candidate, Hierarchy, Nowhere, Placement, Target};
+use super::placement::Placement;
 use crate::error::{Error, Result};
-use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, major, minor, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, fstatfs, major, minor, openat, openat2};
 use rustix::io::Errno;
 use std::fmt;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A placement whose directories were opened: what processes are attached to.
@@ -89,48 +90,46 @@ fn place(hierarchy: &Hierarchy) -> Result<Result<Place, Nowhere>> {
     Ok(Err(Nowhere::NoIsolator))
 }
 
-/// Opens a cgroup below a mount, one component at a time. `None` when it does not exist, or another mount hides this one.
+/// Opens a cgroup below a mount. `None` when it does not exist, or another mount hides this one.
 pub(super) fn open(mount: &Mount, below: &Path) -> Result<Option<OwnedFd>> {
-    let Some(mut directory) = step(CWD, &mount.point, &mount.point)? else {
-        return Ok(None);
+    let path: PathBuf = mount.point.components().chain(below.components()).collect();
+    let opened = match openat2(CWD, &path, FLAGS, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Linux before 5.6, or a seccomp profile that does not know the call. [KF-34]
+        Err(Errno::NOSYS | Errno::PERM) => walk(&path),
+        opened => opened,
     };
-    if device(&directory, mount)? != mount.device {
-        return Ok(None);
-    }
-    let mut path = mount.point.clone();
-    for component in below {
-        path.push(component);
-        match step(&directory, Path::new(component), &path)? {
-            None => return Ok(None),
-            Some(next) => directory = next,
-        }
-    }
-    if device(&directory, mount)? != mount.device {
-        return Err(refuse(&path, "another hierarchy is mounted there"));
-    }
-    Ok(Some(directory))
+    let directory = match opened {
+        Ok(directory) => directory,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::NOTDIR | Errno::LOOP) => return Err(refuse(&path, "a file or a symbolic link is in the way")),
+        Err(error) => return Err(Error::io("open cgroup", format!("{path:?}"), error)),
+    };
+    Ok((device(&directory, mount.version, &path)? == mount.device).then_some(directory))
 }
 
-fn step(parent: impl AsFd, name: &Path, path: &Path) -> Result<Option<OwnedFd>> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(parent, name, flags, Mode::empty()) {
-        Ok(directory) => Ok(Some(directory)),
-        Err(Errno::NOENT) => Ok(None),
-        // With O_DIRECTORY a link that is not followed is no directory. [KF-28]
-        Err(Errno::NOTDIR | Errno::LOOP) => Err(refuse(path, "it is a file or a symbolic link")),
-        Err(error) => Err(Error::io("open cgroup", format!("{path:?}"), error)),
+const FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens an absolute path one component at a time, none of them a link.
+fn walk(path: &Path) -> Result<OwnedFd, Errno> {
+    let mut components = path.components();
+    components.next();
+    let mut directory = openat(CWD, "/", FLAGS, Mode::empty())?;
+    for component in components {
+        // With O_DIRECTORY a link that is not followed is no directory: ENOTDIR. [KF-28]
+        directory = openat(&directory, component.as_os_str(), FLAGS, Mode::empty())?;
     }
+    Ok(directory)
 }
 
-/// The device number of a directory that is on the file system of a cgroup mount; any other file system is an error.
-fn device(directory: &OwnedFd, mount: &Mount) -> Result<(u32, u32)> {
-    let failed = |error: Errno| Error::io("look at cgroup", format!("{:?}", mount.point), error);
-    let magic = match mount.version {
+/// The file system that a directory is on, by its number; one that is not for cgroups is an error.
+fn device(directory: &OwnedFd, version: Version, path: &Path) -> Result<(u32, u32)> {
+    let failed = |error: Errno| Error::io("look at cgroup", format!("{path:?}"), error);
+    let magic = match version {
         Version::V1 => libc::CGROUP_SUPER_MAGIC,
         Version::V2 => libc::CGROUP2_SUPER_MAGIC,
     };
     if fstatfs(directory).map_err(failed)?.f_type != magic {
-        return Err(refuse(&mount.point, "it is not on a cgroup file system"));
+        return Err(refuse(path, "it is not on a cgroup file system"));
     }
     let status = fstat(directory).map_err(failed)?;
     Ok((major(status.st_dev), minor(status.st_dev)))
@@ -151,5 +150,22 @@ impl fmt::Display for Place {
 impl fmt::Display for Inherited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{} ({})", self.hierarchy, self.here.display(), self.why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_openat2_a_link_is_refused_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("a/b")).unwrap();
+        std::os::unix::fs::symlink("a", top.join("link")).unwrap();
+        assert!(walk(&top.join("a/b")).is_ok());
+        assert_eq!(walk(&top.join("link/b")).unwrap_err(), Errno::NOTDIR);
+        assert_eq!(walk(&top.join("link")).unwrap_err(), Errno::NOTDIR);
+        assert_eq!(walk(&top.join("a/c")).unwrap_err(), Errno::NOENT);
     }
 }

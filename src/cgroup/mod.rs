@@ -10,6 +10,7 @@
 
 mod attach;
 mod directory;
+mod hierarchy;
 mod hint;
 mod identity;
 mod membership;
@@ -19,13 +20,14 @@ mod placement;
 
 pub use attach::{Attached, Drift};
 pub use directory::{Inherited, Place, Validated};
+pub use hierarchy::{Candidate, Hierarchy, Nowhere, Target};
 pub use identity::{Directory, Identity, Kernel, Verdict};
 pub use mountinfo::{Mount, Version};
 pub use oom::{Oom, OomWatch};
-pub use placement::{Candidate, Hierarchy, Layout, Nowhere, Placement, Target, discover};
+pub use placement::{Layout, Placement, discover};
 
 use crate::error::{During, Result};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 
 /// The texts of the kernel that a placement is found from.
 #[derive(Clone, Debug, Default)]
@@ -40,10 +42,10 @@ impl Sources {
     /// Reads each file once: the only input of [`discover`] besides the environment.
     pub fn read() -> Result<Self> {
         let mountinfo = std::fs::read("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
-        let cgroup = std::fs::read("/proc/self/cgroup").or_else(|error| match error.kind() {
-            ErrorKind::NotFound => Ok::<_, io::Error>(Vec::new()),
-            _ => Err(error),
-        });
-        Ok(Self { mountinfo, cgroup: cgroup.during("read", "/proc/self/cgroup")? })
+        let cgroup = match std::fs::read("/proc/self/cgroup") {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            cgroup => cgroup.during("read", "/proc/self/cgroup")?,
+        };
+        Ok(Self { mountinfo, cgroup })
     }
 }
