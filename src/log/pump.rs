@@ -250,8 +250,7 @@ impl Pump {
                     self.give_up(log);
                 }
             }
-            // In the middle of a line that is being dropped, the stream itself finds the place for the marker.
-            Flow::Dropping { .. } if streams.any(|stream| stream.is_torn()) => writer.give_up(),
+            Flow::Dropping { .. } if streams.any(|stream| stream.is_torn()) => writer.wait_for_line(),
             Flow::Dropping { .. } => {
                 writer.recover(shelf);
             }

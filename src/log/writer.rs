@@ -24,8 +24,9 @@ pub(super) enum Flow {
     Open,
     /// It does not, and its children are held back until the deadline.
     Stalled { until: Instant, retry: Instant },
-    /// It does not, and what comes is dropped and counted.
-    Dropping { retry: Instant },
+    /// It does not, and what comes is dropped and counted. It is tried again at that time, or, without one, as soon as the
+    /// line ends whose beginning was dropped.
+    Dropping { retry: Option<Instant> },
 }
 
 /// Something owed could not be written.
@@ -83,7 +84,7 @@ impl Writer {
         match self.flow {
             Flow::Open => None,
             Flow::Stalled { until, retry } => Some(retry.min(until)),
-            Flow::Dropping { retry } => Some(retry),
+            Flow::Dropping { retry } => retry,
         }
     }
 
@@ -161,7 +162,9 @@ impl Writer {
             // The file may not grow (RLIMIT_FSIZE), but another one may, even if it takes the rest of a line. [KF-40]
             Errno::FBIG => {
                 let before = self.file.size();
-                self.rotate(shelf);
+                if before > 0 {
+                    self.rotate(shelf);
+                }
                 self.file.size() < before
             }
             _ => false,
@@ -179,7 +182,7 @@ impl Writer {
         self.flow = match self.flow {
             Flow::Open => Flow::Stalled { until: now + shelf.policy.stall, retry },
             Flow::Stalled { until, .. } => Flow::Stalled { until, retry },
-            Flow::Dropping { .. } => Flow::Dropping { retry },
+            Flow::Dropping { .. } => Flow::Dropping { retry: Some(retry) },
         };
     }
 
@@ -192,7 +195,12 @@ impl Writer {
 
     /// The time of holding back is over: what comes from now on is dropped, until the disk takes bytes again.
     pub(super) fn give_up(&mut self) {
-        self.flow = Flow::Dropping { retry: Instant::now() + LOOK };
+        self.flow = Flow::Dropping { retry: Some(Instant::now() + LOOK) };
+    }
+
+    /// A stream is inside a line that is being dropped: the marker has to wait for its end.
+    pub(super) fn wait_for_line(&mut self) {
+        self.flow = Flow::Dropping { retry: None };
     }
 
     /// Counts bytes that are in no file.
@@ -212,7 +220,7 @@ impl Writer {
     /// Tries to tell the loss in the log. True when that worked, and the log takes bytes again.
     pub(super) fn recover(&mut self, shelf: &mut Shelf) -> bool {
         if self.why == Some(Errno::NOSPC) && !shelf.has_room() {
-            self.flow = Flow::Dropping { retry: Instant::now() + LOOK };
+            self.flow = Flow::Dropping { retry: Some(Instant::now() + LOOK) };
             return false;
         }
         self.look(shelf, true);
@@ -262,6 +270,9 @@ impl Writer {
     /// A stream is at its end. `is_live` says whether the log has others.
     pub(super) fn ended(&mut self, shelf: &mut Shelf, is_live: bool) {
         self.look(shelf, true);
+        if let Flow::Dropping { retry: None } = self.flow {
+            self.give_up();
+        }
         if self.rotate_now && !is_live {
             self.rotate(shelf);
         }

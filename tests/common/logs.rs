@@ -156,3 +156,21 @@ pub fn wait_for_names(directory: &Path, right: impl Fn(&[String]) -> bool) {
         while events.next().is_ok() {}
     }
 }
+
+/// Runs the rest of a test in a process of its own, where limits, counters and threads are its own: true there.
+pub fn alone() -> bool {
+    const MARK: &str = "MINION_TEST_ALONE";
+    if std::env::var_os(MARK).is_some() {
+        return true;
+    }
+    let name = thread::current().name().unwrap().to_owned();
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([&name, "--exact", "--nocapture"])
+        .env(MARK, "1")
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("1 passed"), "{name} did run");
+    false
+}
