@@ -98,7 +98,7 @@ impl Partition {
         }
         // A value of its own word stays one on its way to the executor.
         let word = if value.is_none() { words.value() } else { None };
-        let value = value.or_else(|| word.clone()).ok_or_else(|| missing(&flag.about.spelled()))?;
+        let value = value.or_else(|| word.clone()).ok_or_else(|| missing(&flag.about.long()))?;
         match flag.effect {
             Effect::Set(set) => self.set(set, &spelled, &value)?,
             Effect::SetAndForward(set) => {
