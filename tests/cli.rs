@@ -1,6 +1,8 @@
 //! The command line: what each line comes to, the exact text of each refusal, and that help, completions and manual pages
 //! say all there is.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "helpers fail and skip as tests do")]
+
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/properties.rs"]

@@ -1,6 +1,8 @@
 //! The original (`km minion`) beside minion: a test for each thing that it was seen to do with flags and environment, kept
 //! or changed as the design says. The facts are in vendor-notes/go-minion.md.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test fail as the test does")]
+
 #[path = "conformance/api.rs"]
 mod api;
 #[path = "conformance/argv.rs"]

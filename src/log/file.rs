@@ -50,13 +50,7 @@ impl LogFile {
         let fd = openat(directory, name, flags, Mode::from_raw_mode(0o640)).map_err(opening)?;
         let stat = fstat(&fd).map_err(opening)?;
         refuse(name, &stat)?;
-        let mut file = Self {
-            fd,
-            name: name.to_owned(),
-            identity: Identity::of(&stat),
-            size: 0,
-            at_line_start: true,
-        };
+        let mut file = Self { fd, name: name.to_owned(), identity: Identity::of(&stat), size: 0, at_line_start: true };
         file.adopt(directory, &stat);
         Ok(file)
     }

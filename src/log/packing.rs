@@ -131,6 +131,5 @@ fn publish(directory: BorrowedFd<'_>, backup: &str) -> Result<()> {
         result => result,
     }
     .map_err(|error| Error::io("name the packed backup", &packed, error))?;
-    unlinkat(directory, backup, AtFlags::empty())
-        .map_err(|error| Error::io("remove the packed backup", backup, error))
+    unlinkat(directory, backup, AtFlags::empty()).map_err(|error| Error::io("remove the packed backup", backup, error))
 }

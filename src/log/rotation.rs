@@ -45,14 +45,12 @@ pub(super) fn rotate(
     let scheme = Scheme { directory, log, retention };
     // It asserts that the file is there and the backup is not [CR-42]: both was seen a moment ago, but others may act.
     let outcome = catch_unwind(AssertUnwindSafe(move || {
-        let mut rotation =
-            FileRotate::new(path, scheme, ContentLimit::None, Compression::None, Some(only_existing()));
+        let mut rotation = FileRotate::new(path, scheme, ContentLimit::None, Compression::None, Some(only_existing()));
         let result = rotation.rotate();
         (result, rotation.log_paths().pop())
     }));
-    let (result, newest) = outcome.unwrap_or_else(|_| {
-        (Err(std::io::Error::other("file-rotate found a file missing, or one in its way")), None)
-    });
+    let (result, newest) = outcome
+        .unwrap_or_else(|_| (Err(std::io::Error::other("file-rotate found a file missing, or one in its way")), None));
     if file.is_in_place(directory).map_err(failed)? {
         let cause = result.err().unwrap_or_else(|| std::io::Error::other("the file kept its name"));
         return Err(Error::io("rotate", file_name(log), cause));

@@ -90,9 +90,11 @@ impl Shelf {
             }
         }
         // A moment later than due, so that the look at that time finds it over.
-        self.expiry = self.policy.max_age.zip(oldest).map(|(most, stamp)| {
-            Instant::now() + most.saturating_sub(stamp.age()) + Duration::from_millis(2)
-        });
+        self.expiry = self
+            .policy
+            .max_age
+            .zip(oldest)
+            .map(|(most, stamp)| Instant::now() + most.saturating_sub(stamp.age()) + Duration::from_millis(2));
     }
 
     /// Packs the next slice of a backup, if one waits for it.

@@ -28,7 +28,10 @@ pub(super) enum Written {
     /// The reader is slow.
     Blocked,
     /// A full or broken disk: the line is lost.
-    Refused { bytes: usize, lines: u64 },
+    Refused {
+        bytes: usize,
+        lines: u64,
+    },
     /// The reader is gone.
     Deaf,
 }

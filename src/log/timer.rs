@@ -2,9 +2,7 @@
 
 use crate::error::{During, Result};
 use rustix::event::Timespec;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
-};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -35,7 +33,8 @@ impl Timer {
         }
         // Zero would disarm it.
         let left = deadline.map(|deadline| deadline.saturating_duration_since(now).max(Duration::from_nanos(1)));
-        let it_value = Timespec::try_from(left.unwrap_or_default()).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+        let it_value =
+            Timespec::try_from(left.unwrap_or_default()).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         let setting = Itimerspec { it_interval: Timespec::default(), it_value };
         timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &setting).during("arm", "a timerfd")?;
         self.armed = deadline;

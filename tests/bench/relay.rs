@@ -114,7 +114,9 @@ fn relay(mut writer: Command, total: u64) -> (Duration, f64, u64) {
     poll(&mut [PollFd::from_borrowed_fd(log.doorbell(), PollFlags::IN)], None).unwrap();
     let elapsed = start.elapsed();
     let ended = log.reports();
-    assert!(matches!(ended[..], [Report::Ended { bytes, dropped: 0, .. }] if bytes == total / 100 * 100 || bytes <= total));
+    assert!(
+        matches!(ended[..], [Report::Ended { bytes, dropped: 0, .. }] if bytes == total / 100 * 100 || bytes <= total)
+    );
     let after = Usage::of_self();
     child.wait().unwrap();
     assert!(log.stop(Instant::now() + Duration::from_secs(5)));

@@ -9,13 +9,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Words that look like the real ones, and words that do not.
 fn word() -> impl Strategy<Value = Vec<u8>> {
-    let names = cli::visible()
+    let known = cli::visible()
         .flat_map(|row| (row.flags)())
         .map(|about| about.name)
         .chain(executor::names().chain(executor::globals()).map(|(name, _)| name))
         .collect::<Vec<_>>();
     let value = prop_oneof![Just("1".to_owned()), Just("true".to_owned()), Just("10s".to_owned()), "[ -~]{0,8}"];
-    let named = (prop::sample::select(names), value.clone());
+    let named = (prop::sample::select(known), value.clone());
     prop_oneof![
         named.prop_map(|(name, value)| format!("--{name}={value}").into_bytes()),
         "--[a-z-]{1,12}".prop_map(String::into_bytes),

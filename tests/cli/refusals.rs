@@ -2,17 +2,17 @@
 
 use super::refusal;
 
-fn lines(wrong: &str, hint: &str) -> String {
-    format!("minion: {wrong}\nminion: hint: {hint}")
+/// Each command line with the fault that is named and the hint that is given.
+fn each(cases: &[(&[&str], &str, &str)]) {
+    for (args, wrong, hint) in cases {
+        assert_eq!(refusal(args), format!("minion: {wrong}\nminion: hint: {hint}"), "{args:?}");
+    }
 }
 
 #[test]
-fn each_refusal_names_the_fault_and_gives_one_hint() {
-    const SIZE: &str = "--max-log-size takes a size such as 10Mi, 1G or 512Ki; 0 never rotates";
-    const SPAN: &str = "--grace takes a number with a unit, such as 10s, 1m30s, 500ms or 90secs";
-    for (args, wrong, hint) in [
-        // Commands.
-        (&[][..], "no command", "minion --help lists the commands and the flags of minion run"),
+fn a_command_that_is_not_understood_is_refused() {
+    each(&[
+        (&[], "no command", "minion --help lists the commands and the flags of minion run"),
         (&["frob"], "no such command: \"frob\"", "minion --help lists the commands"),
         (&["dmeo"], "no such command: \"dmeo\"", "did you mean minion demo?"),
         (&[""], "no such command: \"\"", "minion --help lists the commands"),
@@ -30,7 +30,12 @@ fn each_refusal_names_the_fault_and_gives_one_hint() {
         (&["demo", "--keep=x"], "--keep: not a boolean: \"x\"", "--keep takes true or false"),
         (&["completions"], "completions: no shell", "minion completions bash, zsh or fish"),
         (&["completions", "sh"], "completions: no such shell: \"sh\"", "minion completions bash, zsh or fish"),
-        // Words.
+    ]);
+}
+
+#[test]
+fn a_word_that_belongs_to_no_flag_is_refused() {
+    each(&[
         (&["run", "foo"], "stray word: \"foo\"", "minion run takes flags only; words for the executor go behind --"),
         (
             &["--run-proxy", "false"],
@@ -47,9 +52,19 @@ fn each_refusal_names_the_fault_and_gives_one_hint() {
             "stray word: \"word\"",
             "--frob is not known to minion: with a value it is written --frob=word",
         ),
+        (
+            &["--auth-token", "SECRET"],
+            "stray word behind --auth-token",
+            "--auth-token is not known to minion: its value is written behind =",
+        ),
         (&["--grace=1s", "-"], "stray word: \"-\"", "minion run takes flags only; words for the executor go behind --"),
         (&["--=x"], "stray word: \"--=x\"", "minion run takes flags only; words for the executor go behind --"),
-        // Names.
+    ]);
+}
+
+#[test]
+fn a_flag_that_is_nearly_one_of_minions_is_refused() {
+    each(&[
         (
             &["--max-log-sise=1"],
             "--max-log-sise: no such flag",
@@ -68,7 +83,14 @@ fn each_refusal_names_the_fault_and_gives_one_hint() {
         (&["-run-proxy=false"], "\"-run-proxy=false\": a long flag with one dash", "write it as --run-proxy=false"),
         (&["-verbose"], "\"-verbose\": a long flag with one dash", "write it as --verbose"),
         (&["-x"], "\"-x\": no such flag", "minion --help lists the flags"),
-        // Values.
+    ]);
+}
+
+#[test]
+fn a_value_that_a_flag_does_not_take_is_refused() {
+    const SIZE: &str = "--max-log-size takes a size such as 10Mi, 1G or 512Ki; 0 never rotates";
+    const SPAN: &str = "--grace takes a number with a unit, such as 10s, 1m30s, 500ms or 90secs";
+    each(&[
         (&["--grace"], "--grace: no value", "write it as --grace=DURATION"),
         (&["--grace", "--v=1"], "--grace: no value", "write it as --grace=DURATION"),
         (&["--max-pods"], "--max-pods: no value", "write it as --max-pods=N"),
@@ -120,7 +142,5 @@ fn each_refusal_names_the_fault_and_gives_one_hint() {
             "--suicide-timeout takes a number with a unit, such as 10s, 1m30s or 500ms",
         ),
         (&["--logtostderr=no"], "--logtostderr: not a boolean: \"no\"", "--logtostderr takes true or false"),
-    ] {
-        assert_eq!(refusal(args), lines(wrong, hint), "{args:?}");
-    }
+    ]);
 }

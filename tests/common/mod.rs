@@ -4,8 +4,8 @@
 
 #![allow(dead_code)] // each test file is a crate of its own and uses a part of this
 
-pub mod simulation;
 pub mod logs;
+pub mod simulation;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

@@ -78,6 +78,15 @@ fn an_api_server_that_is_neither_url_nor_host_is_refused() {
 }
 
 #[test]
+fn a_password_in_a_url_is_never_told() {
+    let refused = error(&Machine::agent(), &["--api-servers=http://u:SECRET@a b"]);
+    let notices = Machine::agent().profile(&["--api-servers=http://u:SECRET@a,b"]).unwrap().notices;
+    assert!(!refused.contains("SECRET") && !format!("{notices:?}").contains("SECRET"));
+    let master = master(&Machine::agent(), &["--api-servers=http://u:SECRET@a"]);
+    assert_eq!(master.as_deref(), Some("http://u:SECRET@a"));
+}
+
+#[test]
 fn kubeconfig_and_auth_path_exclude_each_other() {
     assert_eq!(
         error(&Machine::agent(), &["--api-servers=a", "--kubeconfig=x", "--auth-path=y"]),
