@@ -64,7 +64,7 @@ pub static COMMANDS: [Row; 7] = [
         name: "run",
         hidden: false,
         synopsis: "[FLAGS] [EXECUTOR FLAGS] [-- EXECUTOR ARGS]",
-        summary: "Start kube-proxy and the kubelet-executor, and keep them (the main job)",
+        summary: "Start kube-proxy and the executor and keep them (the main job)",
         text: &[
             "Starts kube-proxy and the kubelet-executor inside the Mesos container that it was started in, keeps their \
              logs, starts kube-proxy again when it ends, and ends everything when the executor ends.",

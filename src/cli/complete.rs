@@ -14,8 +14,9 @@ pub(super) fn bash() -> String {
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(flags, "        {}) words={:?} ;;", row.name, flag_words(row).join(" "));
         for about in (row.flags)() {
-            let Some(action) = bash_values(about) else { continue };
-            let _ = writeln!(values, "        {}:--{}) {action} ;;", row.name, about.name);
+            if let Some(case) = bash_case(row.name, about) {
+                let _ = writeln!(values, "        {case} ;;");
+            }
         }
         if let Some(words) = choices(row.words) {
             let _ = writeln!(values, "        {}:) words={:?} ;;", row.name, words.join(" "));
@@ -36,9 +37,9 @@ _minion() {
         return
     fi
     if [[ $current == = ]]; then
-        flag=${COMP_WORDS[COMP_CWORD-1]} current=""
+        flag=${COMP_WORDS[COMP_CWORD-1]}= current=""
     elif [[ ${COMP_WORDS[COMP_CWORD-1]} == = ]]; then
-        flag=${COMP_WORDS[COMP_CWORD-2]}
+        flag=${COMP_WORDS[COMP_CWORD-2]}=
     elif [[ $current != -* && ${COMP_WORDS[COMP_CWORD-1]} == -* ]]; then
         flag=${COMP_WORDS[COMP_CWORD-1]}
     fi
@@ -59,11 +60,13 @@ _minion() {
 complete -F _minion minion
 "#;
 
-fn bash_values(about: &About) -> Option<String> {
+/// The values of a flag. A boolean takes one behind `=` only, everything else as the next word too.
+fn bash_case(command: &str, about: &About) -> Option<String> {
+    let flag = format!("{command}:--{}", about.name);
     match about.value {
-        Value::Switch => Some("words=\"true false\"".to_owned()),
-        Value::Choice(words) => Some(format!("words={:?}", words.join(" "))),
-        Value::File => Some("COMPREPLY=($(compgen -f -- \"$current\"))".to_owned()),
+        Value::Switch => Some(format!("{flag}=) words=\"true false\"")),
+        Value::Choice(words) => Some(format!("{flag}|{flag}=) words={:?}", words.join(" "))),
+        Value::File => Some(format!("{flag}|{flag}=) COMPREPLY=($(compgen -f -- \"$current\"))")),
         Value::Text(_) => None,
     }
 }

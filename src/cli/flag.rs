@@ -120,15 +120,20 @@ impl About {
         Flag { about: self, effect: Effect::SetAndForward(set) }
     }
 
-    /// The name as it is typed, with the word for its value: `--grace=DURATION`.
+    /// Both forms as they are typed, with the word for the value: `-v, --v=N`.
     pub fn spelled(&self) -> String {
-        let short = self.short.map(|short| format!("-{short}, ")).unwrap_or_default();
+        let long = self.long();
+        self.short.map_or_else(|| long.clone(), |short| format!("-{short}, {long}"))
+    }
+
+    /// The long form as it is typed, with the word for its value: `--grace=DURATION`.
+    pub fn long(&self) -> String {
         let name = self.name;
         match self.value {
-            Value::Switch => format!("{short}--{name}"),
-            Value::Choice(words) => format!("{short}--{name}={}", words.join("|")),
-            Value::File => format!("{short}--{name}=FILE"),
-            Value::Text(metavar) => format!("{short}--{name}={metavar}"),
+            Value::Switch => format!("--{name}"),
+            Value::Choice(words) => format!("--{name}={}", words.join("|")),
+            Value::File => format!("--{name}=FILE"),
+            Value::Text(metavar) => format!("--{name}={metavar}"),
         }
     }
 }

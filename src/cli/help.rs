@@ -1,7 +1,7 @@
 //! Help for a person at a terminal: 80 columns, flags under headings, two examples at the end.
 
 use super::command::{self, Row, visible};
-use super::flag::{About, Group, Value};
+use super::flag::{About, Group};
 use std::fmt::Write as _;
 
 /// The width of the text.
@@ -32,9 +32,10 @@ fn run() -> &'static Row {
 
 /// The help of a command.
 pub(super) fn of(row: &Row) -> String {
-    let mut text = format!("minion {}: {}.\n\nUsage:\n", row.name, row.summary);
+    let mut text = String::new();
+    wrapped(&mut text, &format!("minion {}: {}.", row.name, row.summary), 0);
     // Writing to a String cannot fail, here and below.
-    let _ = writeln!(text, "  minion {} {}", row.name, row.synopsis);
+    let _ = writeln!(text, "\nUsage:\n  minion {} {}", row.name, row.synopsis);
     body(&mut text, row);
     text
 }
@@ -72,11 +73,11 @@ fn body(text: &mut String, row: &Row) {
 fn flag(text: &mut String, about: &About) {
     // Flags without a letter stand under those with one.
     let indent = if about.short.is_some() { "  " } else { "      " };
-    let explained = match (about.default, about.value) {
-        ("", _) => about.help.to_owned(),
-        ("false", Value::Switch) => format!("{} [false]", about.help),
-        (default, _) => format!("{} [{default}]", about.help),
-    };
+    let mut explained = about.help.to_owned();
+    if !about.default.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(explained, " (default {})", about.default);
+    }
     columns(text, &format!("{indent}{}", about.spelled()), &explained, COLUMN);
 }
 

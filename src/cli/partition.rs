@@ -9,6 +9,7 @@ use super::word::{Dashed, Word, Words};
 use super::{help, version_text};
 use crate::hyperkube::executor;
 use crate::hyperkube::value::{self, Kind};
+use crate::mesos::is_secret;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
@@ -98,7 +99,7 @@ impl Partition {
         }
         // A value of its own word stays one on its way to the executor.
         let word = if value.is_none() { words.value() } else { None };
-        let value = value.or_else(|| word.clone()).ok_or_else(|| missing(&flag.about.spelled()))?;
+        let value = value.or_else(|| word.clone()).ok_or_else(|| missing(&flag.about.long()))?;
         match flag.effect {
             Effect::Set(set) => self.set(set, &spelled, &value)?,
             Effect::SetAndForward(set) => {
@@ -176,6 +177,12 @@ impl Partition {
         // Bytes that are not text are shown escaped, a plain word as it would be typed.
         let typed = word.to_str().map_or_else(|| format!("{word:?}"), str::to_owned);
         let hint = match &self.before {
+            Before::Unknown(flag) if is_secret(flag) => {
+                return Usage::new(
+                    format!("stray word behind {flag}"),
+                    format!("{flag} is not known to minion: its value is written behind ="),
+                );
+            }
             Before::Switch(flag) => format!("{flag} is a boolean: its value is written {flag}={typed}"),
             Before::Unknown(flag) => {
                 format!("{flag} is not known to minion: with a value it is written {flag}={typed}")

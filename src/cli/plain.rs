@@ -62,9 +62,9 @@ fn apply<O>(
     let value = match (dashed.value, flag.about.value) {
         (Some(value), _) => value,
         (None, Value::Switch) => OsString::from("true"),
-        (None, Value::Choice(_) | Value::File | Value::Text(_)) => words.value().ok_or_else(|| {
-            Usage::new(format!("{spelled}: no value"), format!("write it as {}", flag.about.spelled()))
-        })?,
+        (None, Value::Choice(_) | Value::File | Value::Text(_)) => words
+            .value()
+            .ok_or_else(|| Usage::new(format!("{spelled}: no value"), format!("write it as {}", flag.about.long())))?,
     };
     let refused = |refusal| Usage::refused(&spelled, &value, refusal);
     let asked = |value: &OsStr| value::boolean(value).map_err(refused);

@@ -4,6 +4,7 @@ use super::options::{CgroupAttach, CgroupDrift, LogFormat, Stdout};
 use crate::hyperkube::duration::GoDuration;
 use crate::hyperkube::quantity;
 use crate::hyperkube::value::{self, Refusal};
+use crate::mesos::duration;
 use std::ffi::OsStr;
 use std::time::Duration;
 
@@ -36,25 +37,8 @@ pub(super) fn span(value: &OsStr) -> Result<Duration, Refusal> {
     let text = value.to_str().unwrap_or_default();
     match GoDuration::parse(text) {
         Some(span) => span.to_std().ok_or(Refusal { wrong: "negative", takes: TAKES }),
-        None => mesos(text).ok_or(Refusal { wrong: "not a duration", takes: TAKES }),
+        None => duration::parse(text).map_err(|_| Refusal { wrong: "not a duration", takes: TAKES }),
     }
-}
-
-/// `90secs`, `1.5hrs`: one number, one unit.
-fn mesos(text: &str) -> Option<Duration> {
-    let unit_at = text.find(|c: char| c != '.' && !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(unit_at);
-    let seconds = match unit {
-        "secs" => 1,
-        "mins" => 60,
-        "hrs" => 60 * 60,
-        "days" => DAY,
-        "weeks" => 7 * DAY,
-        _ => return None,
-    };
-    // The same number in seconds is a Go duration, which has the exact arithmetic already.
-    let number = GoDuration::parse(&format!("{number}s"))?.to_std()?;
-    number.checked_mul(u32::try_from(seconds).ok()?)
 }
 
 /// Whole seconds, or a Go duration. [GO-11]

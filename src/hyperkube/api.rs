@@ -44,7 +44,7 @@ fn first_server(flags: &Flags, notices: &mut Vec<Notice>) -> Result<String> {
         if !alone_and_empty && !endpoint::is_valid(entry) {
             return Err(Error::new(
                 OPERATION,
-                format_args!("--api-servers={entry:?}"),
+                format_args!("--api-servers={:?}", without_user(entry)),
                 "neither a URL nor host[:port]",
             )
             .hint("write it as http://HOST:PORT, several with commas and without spaces"));
@@ -52,9 +52,14 @@ fn first_server(flags: &Flags, notices: &mut Vec<Notice>) -> Result<String> {
     }
     let first = servers.first().map(String::as_str).unwrap_or_default();
     if servers.len() > 1 {
-        notices.push(Notice::info(format!("several API servers: kube-proxy gets the first, {first}")));
+        notices.push(Notice::info(format!("several API servers: kube-proxy gets the first, {}", without_user(first))));
     }
     Ok(first.to_owned())
+}
+
+/// A URL may carry a password in front of `@`, and no password is ever printed.
+fn without_user(entry: &str) -> &str {
+    entry.rsplit_once('@').map_or(entry, |(_, host)| host)
 }
 
 /// Neither file is named: the two default places are tried, and what is wrong with them is only told.
