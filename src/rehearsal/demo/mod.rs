@@ -201,7 +201,7 @@ fn show_restart(scene: &Scene<'_>, narrator: &mut Narrator<'_>, old: &Seen, mini
         return Err(Error::new("find", format!("proxy {}", new.pid), "minion is not its parent"));
     }
     let delay = died.elapsed().as_millis();
-    narrator.step(format_args!("minion started proxy again, pid {}, {delay} ms later (delay 1 s).", new.pid))?;
+    narrator.step(format_args!("minion, told --restart-delay=1s, started proxy {} {delay} ms later.", new.pid))?;
     show_cgroups(scene, narrator, "proxy", &new)?;
     Ok(new)
 }
