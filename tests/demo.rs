@@ -65,7 +65,8 @@ fn a_good_supervisor_is_seen_through_every_step() {
     }
     if common::has("root").is_ok() && common::has("v1").is_ok() {
         let root = format!("mesos-demo-{}", std::process::id());
-        assert!(told.contains(&format!("/sys/fs/cgroup/freezer/{root}/")), "{told}");
+        assert!(told.contains("/sys/fs/cgroup/{freezer,systemd,cpu,cpuacct,memory}/"), "{told}");
+        assert!(told.contains(&format!("freezer systemd cpu cpuacct memory:\n                 /{root}/")), "{told}");
         assert!(told.contains("finds no orphaned container"), "{told}");
         assert!(!Path::new("/sys/fs/cgroup/freezer").join(root).exists());
     }

@@ -79,7 +79,9 @@ impl<'a> Scene<'a> {
                 return Err(Error::new("wait for", what, "the demo was interrupted"));
             }
             if ready[2] {
-                return probe()?.ok_or_else(|| Error::new("wait for", what, "the container has ended"));
+                let status = self.container.status()?.exit();
+                let ended = || Error::new("wait for", what, format!("the container has ended, {status}"));
+                return probe()?.ok_or_else(ended);
             }
             if !ready[0] {
                 return Err(Error::new("wait for", what, "it did not happen in 10 s"));
