@@ -224,7 +224,11 @@ impl Host {
         };
         match tree {
             Ok(tree) => self.tree = Some(tree),
-            Err(error) => self.missing.push(format!("cgroups: {error}")),
+            Err(error) => {
+                let denied = matches!(error.errno(), Some(libc::EACCES | libc::EPERM | libc::EROFS));
+                let error = if denied { error.hint("root of the host may make them") } else { error };
+                self.missing.push(format!("cgroups: {error}"));
+            }
         }
         Ok(())
     }

@@ -50,9 +50,7 @@ pub(super) fn destroy(group: &Group, deadline: Instant) -> Result<DestroyReport>
 /// Freezer first, with the killing; then systemd, then each controller, where only directories are removed. [ME-45]
 fn destroy_v1(group: &Group, deadline: Instant, report: &mut DestroyReport) -> Result<()> {
     if let Some(freezer) = group.directory("freezer") {
-        for cgroup in post_order(freezer) {
-            empty(&cgroup, deadline, report)?;
-        }
+        empty(&post_order(freezer), deadline, report)?;
     }
     for (_, top) in group.directories() {
         for cgroup in post_order(top) {
@@ -74,16 +72,20 @@ fn destroy_v2(group: &Group, deadline: Instant, report: &mut DestroyReport) -> R
     Ok(())
 }
 
-/// Ends every process of one freezer cgroup.
-fn empty(cgroup: &Path, deadline: Instant, report: &mut DestroyReport) -> Result<()> {
-    freeze(cgroup, deadline)?;
-    report.killed.extend(living(cgroup));
-    let handles = kill_members(cgroup)?;
+/// Ends every process of these freezer cgroups, all at once: one that is thawed stays frozen as long as its parent is.
+fn empty(cgroups: &[PathBuf], deadline: Instant, report: &mut DestroyReport) -> Result<()> {
+    cgroups.iter().try_for_each(|cgroup| freeze(cgroup, deadline))?;
+    report.killed.extend(cgroups.iter().flat_map(|cgroup| living(cgroup)));
+    let mut handles = Vec::new();
+    for cgroup in cgroups {
+        handles.extend(kill_members(cgroup)?);
+    }
     // A frozen process keeps its SIGKILL until it is thawed. [KF-64]
-    set_state(cgroup, "THAWED")?;
+    cgroups.iter().try_for_each(|cgroup| set_state(cgroup, "THAWED"))?;
     for handle in handles {
         if !wait::readable(&handle, deadline)? {
-            return Err(Error::new("destroy", cgroup.display(), format!("processes remain: {}", names(cgroup))));
+            let top = cgroups.last().map_or(Path::new(""), PathBuf::as_path);
+            return Err(Error::new("destroy", top.display(), format!("processes remain: {}", names(top))));
         }
     }
     Ok(())

@@ -6,6 +6,7 @@
 
 pub mod logs;
 pub mod simulation;
+pub mod sandbox;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

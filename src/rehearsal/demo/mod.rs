@@ -58,6 +58,9 @@ const FLAGS: [&str; 15] = [
     "--restart-delay=1s",
 ];
 
+/// Those of the children's flags that are worth a line.
+const SHOWN: [&str; 4] = ["--bind-address=", "--master=", "--api-servers=", "--cgroup-root="];
+
 /// Runs the demo with `minion` as the program for everything. The code is 0 when every step was seen, 1 when one was not;
 /// the error is one of writing to `out`, or of a machine on which nothing can be shown.
 pub fn run(options: &Options, minion: &Path, out: &mut dyn Write) -> Result<u8> {
@@ -131,14 +134,32 @@ fn show_container(container: &Container, agent: &Agent, narrator: &mut Narrator<
     for missing in agent.missing() {
         narrator.step(format_args!("No cgroups, so nothing of them is shown. {missing}"))?;
     }
-    if !container.cgroups().is_empty() {
-        narrator.step("It made a cgroup for the container in each of its hierarchies:")?;
+    if container.cgroups().is_empty() {
+        return Ok(());
     }
+    narrator.step("It made a cgroup for the container in each of its hierarchies:")?;
     for (_, directory) in container.cgroups() {
         fs::metadata(directory).during("stat", directory.display())?;
-        narrator.detail(directory.display())?;
     }
-    Ok(())
+    in_braces(container.cgroups()).iter().try_for_each(|path| narrator.detail(path))
+}
+
+/// The directories in short, as a shell would take them: `/sys/fs/cgroup/{cpu,memory}/<root>/<id>`.
+fn in_braces(cgroups: &[(String, PathBuf)]) -> Vec<String> {
+    let mut groups: Vec<(&Path, &Path, Vec<&str>)> = Vec::new();
+    for directory in cgroups.iter().map(|(_, directory)| directory.as_path()) {
+        let mount = directory.parent().and_then(Path::parent).unwrap_or(directory);
+        let tail = directory.strip_prefix(mount).unwrap_or(directory);
+        let (parent, name) = (mount.parent().unwrap_or(mount), mount.file_name().and_then(|name| name.to_str()));
+        match groups.last_mut().filter(|group| group.0 == parent && group.1 == tail) {
+            Some(group) => group.2.extend(name),
+            None => groups.push((parent, tail, name.into_iter().collect())),
+        }
+    }
+    let short = |(parent, tail, names): &(&Path, &Path, Vec<&str>)| {
+        format!("{}/{{{}}}/{}", parent.display(), names.join(","), tail.display())
+    };
+    groups.iter().map(short).collect()
 }
 
 fn show_children(scene: &Scene<'_>, narrator: &mut Narrator<'_>, children: [(&str, &Seen); 2]) -> Result<()> {
@@ -150,9 +171,15 @@ fn show_children(scene: &Scene<'_>, narrator: &mut Narrator<'_>, children: [(&st
     }
     narrator.step(format_args!("It started an init (pid {init}), which started minion (pid {minion})."))?;
     for (role, child) in children {
-        let flags = child.argv.len().saturating_sub(2);
-        narrator.step(format_args!("minion started {role}, pid {}: km {role} with {flags} flags,", child.pid))?;
-        narrator.detail(format_args!("the last one {}", child.argv.last().map_or("", String::as_str)))?;
+        let flags = child.argv.iter().filter(|word| word.starts_with("--"));
+        narrator.step(format_args!(
+            "minion started {role}, pid {}: km {role}, {} flags:",
+            child.pid,
+            flags.clone().count()
+        ))?;
+        for flag in flags.filter(|flag| SHOWN.iter().any(|shown| flag.starts_with(shown))) {
+            narrator.detail(flag)?;
+        }
         show_cgroups(scene, narrator, role, child)?;
     }
     let orphans = scene.container.recovery_check();
@@ -201,7 +228,7 @@ fn show_restart(scene: &Scene<'_>, narrator: &mut Narrator<'_>, old: &Seen, mini
         return Err(Error::new("find", format!("proxy {}", new.pid), "minion is not its parent"));
     }
     let delay = died.elapsed().as_millis();
-    narrator.step(format_args!("minion started proxy again, pid {}, {delay} ms later (delay 1 s).", new.pid))?;
+    narrator.step(format_args!("minion, told --restart-delay=1s, started proxy {} {delay} ms later.", new.pid))?;
     show_cgroups(scene, narrator, "proxy", &new)?;
     Ok(new)
 }

@@ -2,7 +2,7 @@
 
 use super::super::container::Container;
 use super::super::proc;
-use super::super::wait::ready;
+use super::super::wait::{readable, ready};
 use crate::error::{During, Error, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// No step takes longer: the whole demo has 15 s.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a process that was killed may still be seen.
+const LAG: Duration = Duration::from_millis(200);
 
 /// SIGTERM, SIGINT and SIGHUP as an fd: a demo that is stopped still takes down what it put up.
 pub(super) struct Interrupts {
@@ -77,7 +79,9 @@ impl<'a> Scene<'a> {
                 return Err(Error::new("wait for", what, "the demo was interrupted"));
             }
             if ready[2] {
-                return probe()?.ok_or_else(|| Error::new("wait for", what, "the container has ended"));
+                let status = self.container.status()?.exit();
+                let ended = || Error::new("wait for", what, format!("the container has ended, {status}"));
+                return probe()?.ok_or_else(ended);
             }
             if !ready[0] {
                 return Err(Error::new("wait for", what, "it did not happen in 10 s"));
@@ -88,13 +92,18 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Waits until a process is dead.
+    /// Waits until a process is dead. It may not outlive the container's init.
     pub(super) fn until_dead(&self, what: &str, pidfd: &OwnedFd) -> Result<Instant> {
-        let ready = ready(&[pidfd.as_fd(), self.interrupts.fd.as_fd()], Some(Instant::now() + PATIENCE))?;
-        match (ready[0], ready[1]) {
-            (true, _) => Ok(Instant::now()),
-            (false, true) => Err(Error::new("wait for the end of", what, "the demo was interrupted")),
-            (false, false) => Err(Error::new("wait for the end of", what, "it is alive after 10 s")),
+        let fds = [pidfd.as_fd(), self.interrupts.fd.as_fd(), self.container.pidfd()];
+        let ready = ready(&fds, Some(Instant::now() + PATIENCE))?;
+        let refuse = |why: &'static str| Err(Error::new("wait for the end of", what, why));
+        match ready[..] {
+            [true, ..] => Ok(Instant::now()),
+            [_, true, _] => refuse("the demo was interrupted"),
+            // What died by SIGKILL just now may take the kernel a moment.
+            [.., true] if readable(pidfd, Instant::now() + LAG)? => Ok(Instant::now()),
+            [.., true] => refuse("the container has ended and it is alive"),
+            _ => refuse("it is alive after 10 s"),
         }
     }
 

@@ -59,8 +59,7 @@ impl StandIn {
         let role = args.first().map_or_else(String::new, |role| role.to_string_lossy().into_owned());
         let script = std::env::var(format!("STAND_IN_{}", role.to_ascii_uppercase())).unwrap_or_default();
         let script = Script::parse(&script)?;
-        // First of all: what comes after this opens fds and blocks signals.
-        script.record.as_ref().map_or(Ok(()), |name| record::write(name, whole))?;
+        let record = script.record.as_ref().map(|_| record::take(whole));
         let stop = [NixSignal::SIGTERM, NixSignal::SIGINT, NixSignal::SIGHUP].into_iter().collect::<SigSet>();
         stop.thread_block().during("block signals", "")?;
         let signals = SignalFd::with_flags(&stop, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
@@ -69,6 +68,10 @@ impl StandIn {
         let began = Instant::now();
         let end = script.end.filter(|_| !script.once || first_run(&role)).map(|(after, end)| (began + after, end));
         let timer = timer()?;
+        // Only now: who sees the record may send a signal or a message at once.
+        if let (Some(record), Some(name)) = (record, &script.record) {
+            record::write(&record, name)?;
+        }
         Self { role, script, signals, timer, messages, began, end, leave: None, lines: 0, written: 0 }.live()
     }
 

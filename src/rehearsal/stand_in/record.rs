@@ -6,15 +6,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes the record to `name` in the working directory, under another name first: who sees the file sees it whole.
+/// The record as it is now, before the stand-in opens or blocks anything.
 ///
 /// `signals` holds the masks of `/proc/self/status` as the kernel prints them, in hexadecimal. SIGPIPE is always in `SigIgn`
 /// and some handlers in `SigCgt`: those are the Rust runtime's, set before `main`. [KF-67]
-pub(super) fn write(name: &str, argv: &[OsString]) -> Result<()> {
-    let pid = std::process::id();
-    let name = name.replace("%p", &pid.to_string());
-    let record = json!({
-        "pid": pid,
+pub(super) fn take(argv: &[OsString]) -> Value {
+    json!({
+        "pid": std::process::id(),
         "argv": argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>(),
         "env": environment(),
         "cwd": std::env::current_dir().unwrap_or_default().to_string_lossy(),
@@ -25,7 +23,12 @@ pub(super) fn write(name: &str, argv: &[OsString]) -> Result<()> {
         "cgroup": fs::read_to_string("/proc/self/cgroup").unwrap_or_default().lines().collect::<Vec<_>>(),
         "namespaces": namespaces(),
         "realtime_ns": SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0)),
-    });
+    })
+}
+
+/// Writes the record to `name` in the working directory, under another name first: who sees the file sees it whole.
+pub(super) fn write(record: &Value, name: &str) -> Result<()> {
+    let name = name.replace("%p", &std::process::id().to_string());
     let part = format!(".{name}.part");
     fs::write(&part, format!("{record:#}\n")).during("write", &part)?;
     fs::rename(&part, &name).during("rename", part)
