@@ -50,7 +50,11 @@ fn run(options: &cli::RunOptions) -> u8 {
 
 fn demo(options: &cli::DemoOptions) -> u8 {
     let minion = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-    match rehearsal::demo::run(options.keep, &minion, &mut std::io::stdout()) {
+    match rehearsal::demo::run(
+        &rehearsal::demo::Options { keep: options.keep, ..Default::default() },
+        &minion,
+        &mut std::io::stdout(),
+    ) {
         Ok(code) => code,
         Err(error) => {
             say(std::io::stderr(), &format!("minion: demo: {error}\n"));

@@ -138,7 +138,8 @@ fn profile(
 }
 
 fn cgroup_root(placement: &Placement) -> CgroupRoot {
-    let Some(root) = placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok()) else {
+    let Some(root) = placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok())
+    else {
         return CgroupRoot::Unknown;
     };
     match placement.layout {
@@ -154,7 +155,8 @@ fn is_executable(path: &Path) -> bool {
 /// The log of each task, opened and checked, and the running log thread. No thread may exist before this.
 fn logs(options: &RunOptions, specs: Vec<TaskSpec>, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogThread)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let sandbox = rustix::fs::openat(CWD, ".", flags, Mode::empty()).during("open", "the sandbox (working directory)")?;
+    let sandbox =
+        rustix::fs::openat(CWD, ".", flags, Mode::empty()).during("open", "the sandbox (working directory)")?;
     let policy = Policy {
         max_size: options.log.max_size,
         max_age: options.log.max_age,

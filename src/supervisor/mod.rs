@@ -25,7 +25,7 @@ use crate::process::signals::{self, Signals};
 use crate::process::tree::Children;
 use crate::process::{WaitStatus, spawn};
 use crate::task::state::{Event, State};
-use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
+use crate::task::{Core, Exit, Input, Outcome, Output, Reason, TaskId, TaskSpec};
 use orphans::Owners;
 use reactor::{Reactor, Source};
 use run::Slot;
@@ -62,7 +62,6 @@ pub enum Stdout {
 }
 
 /// Everything that a supervisor needs, set up and checked.
-#[derive(Debug)]
 pub struct Plan {
     /// The tasks, started in this order.
     pub tasks: Vec<Planned>,
@@ -155,6 +154,8 @@ impl Supervisor {
             for output in self.core.step(input, Instant::now()) {
                 match output {
                     Output::Task(task, action) => self.perform(task, action)?,
+                    // The signal itself was said already, with its sender.
+                    Output::Stopping(reason @ Reason::Signal(_)) => debug!("stopping: {reason}"),
                     Output::Stopping(reason) => info!("stopping: {reason}"),
                     Output::Killing => warn!("the time for asking is over: killing what is alive"),
                     Output::Over(outcome) => self.outcome = Some(outcome),
@@ -228,7 +229,8 @@ impl Supervisor {
     fn main_died(&mut self, task: TaskId) {
         // Its last word first: whether exec failed decides what kind of end this is.
         self.read_report(task);
-        let Some(run) = &mut self.slots[task].run else { return };
+        let slot = &mut self.slots[task];
+        let Some(run) = &mut slot.run else { return };
         let Some(main) = &run.main else { return };
         let exit = match main.reap() {
             Ok(None) => return,
@@ -237,7 +239,7 @@ impl Supervisor {
             Ok(Some(WaitStatus::Killed { signal, core })) => Exit::Signal { signal, core },
             Err(cause) => {
                 // Nobody else reaps our children; but were it so, the task must not hang on it.
-                error!(task = %self.slots[task].spec.name, "reap: {cause}");
+                error!(task = %slot.spec.name, "reap: {cause}");
                 Exit::Signal { signal: 0, core: false }
             }
         };

@@ -25,14 +25,13 @@ impl Supervisor {
                 Ok(None) => return Ok(()),
                 Err(cause) => return Err(crate::error::Error::io("look for", "dead children", cause)),
             };
-            match self.slots.iter().position(|slot| slot.live_pid() == Some(pid)) {
-                Some(task) => self.main_died(task),
-                None => {
-                    // It is our child and dead, so this neither waits nor fails; a second look will tell if it does.
-                    let status = reap::reap(pid);
-                    debug!(pid, ?status, "reaped an orphan");
-                    self.owners.remove(&pid);
-                }
+            if let Some(task) = self.slots.iter().position(|slot| slot.live_pid() == Some(pid)) {
+                self.main_died(task);
+            } else {
+                // It is our child and dead, so this neither waits nor fails; a second look will tell if it does.
+                let status = reap::reap(pid);
+                debug!(pid, ?status, "reaped an orphan");
+                self.owners.remove(&pid);
             }
         }
     }

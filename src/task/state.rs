@@ -35,18 +35,21 @@ pub enum State {
     /// It was never started.
     Idle,
     /// Its child exists; whether exec works is not known yet.
-    Starting,
+    Starting {
+        /// When the start was decided.
+        since: Instant,
+    },
     /// Its program runs.
     Running {
-        /// When exec was seen to have worked.
+        /// When the start was decided.
         since: Instant,
         /// How many of [`PLACEMENT_CHECKS`] are done.
         checks: usize,
     },
     /// Its main process was told to end.
     Stopping {
-        /// When it had started, if it had.
-        since: Option<Instant>,
+        /// When its start was decided.
+        since: Instant,
     },
     /// Its main process is dead; what it left behind is being ended, its log drained.
     Clearing {
@@ -168,15 +171,15 @@ impl Task {
             State::Running { since, checks } => PLACEMENT_CHECKS.get(checks).map(|after| since + *after),
             State::Clearing { rung: Rung::Term { until }, .. } | State::Backoff { until } => Some(until),
             State::Clearing { rung: Rung::Kill { next, .. }, .. } => Some(next),
-            State::Idle | State::Starting | State::Stopping { .. } | State::Ended => None,
+            State::Idle | State::Starting { .. } | State::Stopping { .. } | State::Ended => None,
         }
     }
 
     /// Takes an event and says what is to be done.
     pub fn step(&mut self, event: Event, now: Instant) -> Actions {
         let (state, actions) = match self.state {
-            State::Idle => idle(event),
-            State::Starting => self.starting(event, now),
+            State::Idle => idle(event, now),
+            State::Starting { since } => self.starting(since, event, now),
             State::Running { since, checks } => self.running(since, checks, event, now),
             State::Stopping { since } => stopping(since, event, now),
             State::Clearing { .. } => self.clearing(event, now),
@@ -194,26 +197,26 @@ impl Task {
         }
     }
 
-    fn starting(&self, event: Event, now: Instant) -> (State, Actions) {
+    fn starting(&self, since: Instant, event: Event, now: Instant) -> (State, Actions) {
         match event {
-            Event::Executed => (State::Running { since: now, checks: 0 }, NOTHING),
-            Event::Exited(exit) => clear(exit, Duration::ZERO, self.may_restart(), now),
-            Event::Stop => (State::Stopping { since: None }, one(Action::Terminate)),
-            Event::Kill => (State::Stopping { since: None }, one(Action::Kill)),
+            Event::Executed => (State::Running { since, checks: 0 }, NOTHING),
+            Event::Exited(exit) => clear(exit, since, self.may_restart(), now),
+            Event::Stop => (State::Stopping { since }, one(Action::Terminate)),
+            Event::Kill => (State::Stopping { since }, one(Action::Kill)),
             // Quiet speaks of a run whose main process is dead.
-            Event::Start | Event::Quiet | Event::Tick => (State::Starting, NOTHING),
+            Event::Start | Event::Quiet | Event::Tick => (State::Starting { since }, NOTHING),
         }
     }
 
     fn running(&self, since: Instant, checks: usize, event: Event, now: Instant) -> (State, Actions) {
         match event {
-            Event::Exited(exit) => clear(exit, now.saturating_duration_since(since), self.may_restart(), now),
+            Event::Exited(exit) => clear(exit, since, self.may_restart(), now),
             Event::Tick => match self.deadline() {
                 Some(due) if due <= now => (State::Running { since, checks: checks + 1 }, one(Action::CheckPlacement)),
                 Some(_) | None => (self.state, NOTHING),
             },
-            Event::Stop => (State::Stopping { since: Some(since) }, one(Action::Terminate)),
-            Event::Kill => (State::Stopping { since: Some(since) }, one(Action::Kill)),
+            Event::Stop => (State::Stopping { since }, one(Action::Terminate)),
+            Event::Kill => (State::Stopping { since }, one(Action::Kill)),
             Event::Start | Event::Executed | Event::Quiet => (self.state, NOTHING),
         }
     }
@@ -243,7 +246,7 @@ impl Task {
         };
         let report = Action::Report { exit, up, restart: Some(delay) };
         if delay.is_zero() {
-            (State::Starting, [Some(report), Some(Action::Spawn)])
+            (State::Starting { since: now }, [Some(report), Some(Action::Spawn)])
         } else {
             (State::Backoff { until: now + delay }, one(report))
         }
@@ -261,40 +264,37 @@ impl Task {
     }
 }
 
-fn idle(event: Event) -> (State, Actions) {
+fn idle(event: Event, now: Instant) -> (State, Actions) {
     match event {
-        Event::Start => (State::Starting, one(Action::Spawn)),
+        Event::Start => (State::Starting { since: now }, one(Action::Spawn)),
         Event::Stop | Event::Kill => (State::Ended, NOTHING),
         Event::Executed | Event::Exited(_) | Event::Quiet | Event::Tick => (State::Idle, NOTHING),
     }
 }
 
-fn stopping(since: Option<Instant>, event: Event, now: Instant) -> (State, Actions) {
-    let same = State::Stopping { since };
+fn stopping(since: Instant, event: Event, now: Instant) -> (State, Actions) {
     match event {
-        Event::Exited(exit) => {
-            let up = since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-            clear(exit, up, false, now)
+        Event::Exited(exit) => clear(exit, since, false, now),
+        Event::Kill => (State::Stopping { since }, one(Action::Kill)),
+        Event::Start | Event::Executed | Event::Quiet | Event::Tick | Event::Stop => {
+            (State::Stopping { since }, NOTHING)
         }
-        Event::Kill => (same, one(Action::Kill)),
-        // Exec may be seen to have worked after the stop was asked for; the uptime counts from then.
-        Event::Executed => (State::Stopping { since: since.or(Some(now)) }, NOTHING),
-        Event::Start | Event::Quiet | Event::Tick | Event::Stop => (same, NOTHING),
     }
 }
 
 fn backoff(until: Instant, event: Event, now: Instant) -> (State, Actions) {
     match event {
         Event::Tick if now < until => (State::Backoff { until }, NOTHING),
-        Event::Tick | Event::Start => (State::Starting, one(Action::Spawn)),
+        Event::Tick | Event::Start => (State::Starting { since: now }, one(Action::Spawn)),
         Event::Stop | Event::Kill => (State::Ended, NOTHING),
         Event::Executed | Event::Exited(_) | Event::Quiet => (State::Backoff { until }, NOTHING),
     }
 }
 
 /// The main process is dead: end what it left behind.
-fn clear(exit: Exit, up: Duration, again: bool, now: Instant) -> (State, Actions) {
+fn clear(exit: Exit, since: Instant, again: bool, now: Instant) -> (State, Actions) {
     let rung = Rung::Term { until: now + LEFTOVER_GRACE };
+    let up = now.saturating_duration_since(since);
     (State::Clearing { exit, up, again, rung }, one(Action::SweepTerm))
 }
 

@@ -2,11 +2,11 @@
 //!
 //! No helper sleeps: each waits on a file descriptor with a deadline.
 
-#![allow(dead_code, unreachable_pub)] // each test file is a crate of its own and uses a part of this
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)] // each test file is a crate of its own and uses a part of this
 
 pub mod logs;
-pub mod simulation;
 pub mod sandbox;
+pub mod simulation;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
