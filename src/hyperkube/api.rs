@@ -20,11 +20,11 @@ pub(super) fn host(flags: &Flags, read: Read<'_>, notices: &mut Vec<Notice>) -> 
         }
         // An empty path is an empty kubeconfig.
         (Some(path), None) if path.as_os_str().is_empty() => String::new(),
-        (Some(path), None) => kubeconfig::server(path, read).map_err(|error| {
-            error.while_doing("--kubeconfig").hint("the file must be there before minion starts: is it among the URIs?")
-        })?,
+        (Some(path), None) => {
+            kubeconfig::server(path, read).map_err(|error| absent(error).while_doing("--kubeconfig"))?
+        }
         (None, Some(path)) => {
-            auth(path, read).map_err(|error| error.while_doing("--auth-path"))?;
+            auth(path, read).map_err(|error| absent(error).while_doing("--auth-path"))?;
             String::new()
         }
         (None, None) => by_default(read, notices),
@@ -55,6 +55,11 @@ fn first_server(flags: &Flags, notices: &mut Vec<Notice>) -> Result<String> {
         notices.push(Notice::info(format!("several API servers: kube-proxy gets the first, {}", without_user(first))));
     }
     Ok(first.to_owned())
+}
+
+/// A file that was named and is not there was most likely not fetched.
+fn absent(error: Error) -> Error {
+    if error.errno() == Some(libc::ENOENT) { error.hint("is it among the URIs of the command?") } else { error }
 }
 
 /// A URL may carry a password in front of `@`, and no password is ever printed.

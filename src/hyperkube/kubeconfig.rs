@@ -58,15 +58,18 @@ pub(super) fn server(path: &Path, read: Read<'_>) -> Result<String> {
     Ok(cluster.server.unwrap_or_default())
 }
 
+/// The first document of the file, the last of two equal keys: as the YAML library of the original reads it. [GO-13]
 fn parse(path: &Path, bytes: &[u8]) -> Result<Kubeconfig> {
-    let refuse = |why: String| Error::new("read", format_args!("{path:?}"), why);
-    let parsed: Result<Option<Kubeconfig>, _> = serde_saphyr::from_slice(bytes);
+    let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins };
+    let mut rest = bytes;
+    let first = serde_saphyr::read_with_options::<_, Option<Kubeconfig>>(&mut rest, options).next();
     // The crate's text quotes the lines around the fault, and a kubeconfig holds tokens. [CR-31]
-    parsed.map(Option::unwrap_or_default).map_err(|error| {
-        refuse(match error.location() {
+    first.transpose().map(|parsed| parsed.flatten().unwrap_or_default()).map_err(|error| {
+        let place = match error.location() {
             Some(at) => format!("not a kubeconfig: line {}, column {}", at.line(), at.column()),
             None => "not a kubeconfig".to_owned(),
-        })
+        };
+        Error::new("read", format_args!("{path:?}"), place)
     })
 }
 

@@ -111,11 +111,21 @@ fn a_kubeconfig_may_be_json() {
 }
 
 #[test]
+fn the_first_document_and_the_last_of_two_equal_keys_count() {
+    let twice = KUBECONFIG.replace("    server:", "    server: https://first\n    server:");
+    for text in [format!("---{KUBECONFIG}"), format!("{KUBECONFIG}---\nother: 1\n"), twice] {
+        let machine = Machine::agent().file("/k/node.kc", &text).file("/k/ca.crt", "CA");
+        let master = master(&machine, &["--kubeconfig=/k/node.kc", "--api-servers="]);
+        assert_eq!(master.as_deref(), Some("https://from-kubeconfig:6443"), "{text}");
+    }
+}
+
+#[test]
 fn a_kubeconfig_that_cannot_be_read_is_an_error_that_names_flag_and_file() {
     assert_eq!(
         error(&Machine::agent(), &["--api-servers=a", "--kubeconfig=/nowhere"]),
-        "--kubeconfig: read \"/nowhere\": No such file or directory (hint: the file must be there before minion starts: \
-         is it among the URIs?)"
+        "--kubeconfig: read \"/nowhere\": No such file or directory (hint: is it among the URIs of the \
+         command?)"
     );
 }
 
@@ -149,7 +159,10 @@ fn a_kubeconfig_without_content_or_context_is_fine() {
 #[test]
 fn an_auth_file_must_be_readable_json() {
     let args = ["--api-servers=a", "--auth-path=f"];
-    assert_eq!(error(&Machine::agent(), &args), "--auth-path: read \"f\": No such file or directory");
+    assert_eq!(
+        error(&Machine::agent(), &args),
+        "--auth-path: read \"f\": No such file or directory (hint: is it among the URIs of the command?)"
+    );
     let broken = error(&Machine::agent().file("f", "{\"Password\": SECRET"), &args);
     assert!(broken.starts_with("--auth-path: read \"f\": not JSON: line 1") && !broken.contains("SECRET"), "{broken}");
     assert_eq!(master(&Machine::agent().file("f", "{}"), &args).as_deref(), Some("a"));
