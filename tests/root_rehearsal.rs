@@ -1,5 +1,7 @@
 //! The rehearsal agent on real cgroups: where processes are, what a destroy does, what an agent's restart would find.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // what serves a test is a test
+
 mod common;
 
 use common::{DEADLINE, minion, wait_dead};
@@ -15,7 +17,7 @@ const UNIFIED: &str = "/sys/fs/cgroup/unified";
 fn builder() -> Builder {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let root = format!("mesos-test-{}-r{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    Agent::builder(Path::new(minion()), &root).reap_at_once()
+    Agent::builder(Path::new(minion()), &root).reap_at_once().freeze_retry(Duration::from_millis(500))
 }
 
 fn soon() -> Instant {

@@ -31,6 +31,7 @@ pub struct Builder {
     environment: Vec<(OsString, OsString)>,
     memory: Option<u64>,
     pub(super) polls: bool,
+    pub(super) freeze_retry: Duration,
     keep: bool,
 }
 
@@ -120,6 +121,12 @@ impl Builder {
         self
     }
 
+    /// After how long a destroy kills, thaws and freezes again what does not freeze; 10 s without this. [KF-61]
+    pub fn freeze_retry(mut self, retry: Duration) -> Self {
+        self.freeze_retry = retry;
+        self
+    }
+
     /// Leaves sandbox and runtime directory behind for a person to look at.
     pub fn keep(mut self, keep: bool) -> Self {
         self.keep = keep;
@@ -160,6 +167,7 @@ impl Agent {
             environment: Vec::new(),
             memory: None,
             polls: true,
+            freeze_retry: Duration::from_secs(10),
             keep: false,
         }
     }

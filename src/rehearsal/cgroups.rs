@@ -109,12 +109,12 @@ impl Tree {
     }
 
     /// Every cgroup below the agent's root: its path relative to that, and its directory.
-    pub(super) fn below_root(&self) -> Vec<(String, PathBuf)> {
+    pub(super) fn below_root(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut found = Vec::new();
         for hierarchy in &self.hierarchies {
             let root = hierarchy.mount.join(&self.root);
             for directory in post_order(&root).into_iter().filter(|directory| *directory != root) {
-                let relative = directory.strip_prefix(&root).map(|path| path.to_string_lossy().into_owned());
+                let relative = directory.strip_prefix(&root).map(Path::to_owned);
                 found.extend(relative.map(|relative| (relative, directory)));
             }
         }

@@ -7,11 +7,11 @@ use super::proc::{self, Process};
 use super::recovery::Orphan;
 use super::{sandbox, wait};
 use crate::error::{During, Error, Result};
+use crate::process::{Pidfd, tree};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ const REAP_POLL: Duration = Duration::from_millis(100);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same when a container is dropped: a test should not hang for a minute.
 const DROP_TIMEOUT: Duration = Duration::from_secs(10);
+const DROP_FREEZE_RETRY: Duration = Duration::from_secs(1);
 
 /// A container of a rehearsal agent. Dropping it destroys it.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub struct Container {
     runtime: PathBuf,
     group: Option<Group>,
     init: Child,
-    pidfd: OwnedFd,
+    pidfd: Pidfd,
     launched: Instant,
     reaped: bool,
     destroyed: bool,
@@ -80,7 +81,8 @@ impl Container {
         group: Option<Group>,
         init: Child,
     ) -> Result<Self> {
-        let pidfd = pidfd_open(Pid::from_child(&init), PidfdFlags::empty()).during("pidfd_open init", init.id())?;
+        let pid = i32::try_from(init.id()).map_err(|_| Error::new("start", "init", "its pid is out of range"))?;
+        let pidfd = Pidfd::open(pid).during("pidfd_open init", pid)?;
         let launched = Instant::now();
         Ok(Self { host, id, sandbox, runtime, group, init, pidfd, launched, reaped: false, destroyed: false })
     }
@@ -101,7 +103,7 @@ impl Container {
 
     /// The init's pid: what the agent calls the container's pid.
     pub fn pid(&self) -> i32 {
-        Pid::from_child(&self.init).as_raw_nonzero().get()
+        self.pidfd.pid()
     }
 
     /// The init's pidfd: readable when it is dead.
@@ -129,9 +131,9 @@ impl Container {
         self.group.as_ref().map_or_else(BTreeSet::new, Group::members)
     }
 
-    /// Sends a signal to the init, which passes it on to the command.
-    pub fn signal(&self, signal: Signal) -> Result<()> {
-        pidfd_send_signal(&self.pidfd, signal).during("signal init", self.pid())
+    /// Sends a signal, by number, to the init, which passes it on to the command.
+    pub fn signal(&self, signal: i32) -> Result<()> {
+        self.pidfd.signal(signal).during("signal init", self.pid())
     }
 
     /// Waits for the init's end and, up to 100 ms longer, for the agent's next poll.
@@ -193,7 +195,7 @@ impl Container {
     /// finds until there is nothing.
     pub fn destroy(&mut self, deadline: Instant) -> Result<DestroyReport> {
         let report = match &self.group {
-            Some(group) => destroy(group, deadline)?,
+            Some(group) => destroy(group, self.host.options.freeze_retry, deadline)?,
             None => self.sweep(deadline)?,
         };
         if !wait::readable(&self.pidfd, deadline)? {
@@ -216,19 +218,18 @@ impl Container {
         Ok(self.find()?.into_iter().map(|(process, _)| process).collect())
     }
 
-    fn find(&self) -> Result<Vec<(Process, OwnedFd)>> {
-        let mut marker = b"MESOS_DIRECTORY=".to_vec();
-        marker.extend_from_slice(self.sandbox.as_os_str().as_bytes());
+    fn find(&self) -> Result<Vec<(Process, Pidfd)>> {
+        let sandbox = self.sandbox.as_os_str().as_bytes();
         let members = self.members();
         // The pid of an unreaped init cannot be another session's.
         let session = (!self.reaped).then(|| self.pid());
         let is_ours = |pid: i32| {
             members.contains(&pid)
-                || proc::carries(pid, &marker)
-                || (session.is_some() && proc::stat(pid).map(|stat| stat.session) == session)
+                || tree::start_variable(pid, "MESOS_DIRECTORY").is_some_and(|value| value == sandbox)
+                || (session.is_some() && tree::Process::read(pid).map(|process| process.session).ok() == session)
         };
         // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
-        let found = proc::pids()?.into_iter().filter_map(|pid| Some((pid, proc::pidfd(pid)?)));
+        let found = proc::pids()?.into_iter().filter_map(|pid| Some((pid, Pidfd::open(pid).ok()?)));
         Ok(found
             .filter(|(pid, _)| is_ours(*pid))
             .filter_map(|(pid, handle)| Some((Process::alive(pid)?, handle)))
@@ -280,7 +281,7 @@ impl Drop for Container {
             let _ = proc::kill(&handle);
         }
         if let Some(group) = &self.group {
-            let _ = destroy(group, deadline);
+            let _ = destroy(group, DROP_FREEZE_RETRY, deadline);
         }
         if self.sweep(deadline).is_ok() && wait::readable(&self.pidfd, deadline).unwrap_or(false) {
             let _ = self.reap();

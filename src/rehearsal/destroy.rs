@@ -2,18 +2,16 @@
 //! removed. There is no SIGTERM and no killing outside the freezer.
 
 use super::cgroups::{Group, Layout, living, members, post_order};
-use super::proc::{Process, kill, pidfd};
+use super::proc::{Process, kill};
 use super::wait;
 use crate::error::{During, Error, Result};
+use crate::process::Pidfd;
 use std::fs;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How often the agent looks whether a freezer is frozen.
 const FREEZE_POLL: Duration = Duration::from_millis(100);
-/// After this the agent kills, thaws and freezes again.
-const FREEZE_RETRY: Duration = Duration::from_secs(10);
 /// How often a v2 agent tries to remove.
 const V2_RETRY: Duration = Duration::from_millis(1);
 
@@ -36,11 +34,11 @@ impl DestroyReport {
 }
 
 /// Destroys the container's cgroups. The error of a failed destroy names the cgroup and who holds it.
-pub(super) fn destroy(group: &Group, deadline: Instant) -> Result<DestroyReport> {
+pub(super) fn destroy(group: &Group, freeze_retry: Duration, deadline: Instant) -> Result<DestroyReport> {
     let began = Instant::now();
     let mut report = DestroyReport::default();
     match group.layout() {
-        Layout::V1 => destroy_v1(group, deadline, &mut report)?,
+        Layout::V1 => destroy_v1(group, freeze_retry, deadline, &mut report)?,
         Layout::V2 => destroy_v2(group, deadline, &mut report)?,
     }
     report.took = began.elapsed();
@@ -48,9 +46,13 @@ pub(super) fn destroy(group: &Group, deadline: Instant) -> Result<DestroyReport>
 }
 
 /// Freezer first, with the killing; then systemd, then each controller, where only directories are removed. [ME-45]
-fn destroy_v1(group: &Group, deadline: Instant, report: &mut DestroyReport) -> Result<()> {
+fn destroy_v1(group: &Group, freeze_retry: Duration, deadline: Instant, report: &mut DestroyReport) -> Result<()> {
     if let Some(freezer) = group.directory("freezer") {
-        empty(&post_order(freezer), deadline, report)?;
+        let cgroups = post_order(freezer);
+        for cgroup in &cgroups {
+            freeze(cgroup, freeze_retry, deadline, report)?;
+        }
+        empty(&cgroups, deadline, report)?;
     }
     for (_, top) in group.directories() {
         for cgroup in post_order(top) {
@@ -72,13 +74,11 @@ fn destroy_v2(group: &Group, deadline: Instant, report: &mut DestroyReport) -> R
     Ok(())
 }
 
-/// Ends every process of these freezer cgroups, all at once: one that is thawed stays frozen as long as its parent is.
+/// Ends every process of these frozen cgroups, all at once: one that is thawed stays frozen as long as its parent is.
 fn empty(cgroups: &[PathBuf], deadline: Instant, report: &mut DestroyReport) -> Result<()> {
-    cgroups.iter().try_for_each(|cgroup| freeze(cgroup, deadline))?;
-    report.killed.extend(cgroups.iter().flat_map(|cgroup| living(cgroup)));
     let mut handles = Vec::new();
     for cgroup in cgroups {
-        handles.extend(kill_members(cgroup)?);
+        handles.extend(kill_members(cgroup, report)?);
     }
     // A frozen process keeps its SIGKILL until it is thawed. [KF-64]
     cgroups.iter().try_for_each(|cgroup| set_state(cgroup, "THAWED"))?;
@@ -91,9 +91,10 @@ fn empty(cgroups: &[PathBuf], deadline: Instant, report: &mut DestroyReport) -> 
     Ok(())
 }
 
-/// Writes FROZEN and looks every 100 ms; what does not freeze in 10 s is killed, thawed and frozen again.
-fn freeze(cgroup: &Path, deadline: Instant) -> Result<()> {
-    let mut retry = Instant::now() + FREEZE_RETRY;
+/// Writes FROZEN and looks every 100 ms. What does not freeze is killed, thawed and frozen again after `retry`: a process
+/// that waits for its vfork'ed child, which is frozen, never freezes. [KF-61]
+fn freeze(cgroup: &Path, retry: Duration, deadline: Instant, report: &mut DestroyReport) -> Result<()> {
+    let mut next = Instant::now() + retry;
     set_state(cgroup, "FROZEN")?;
     loop {
         let file = cgroup.join("freezer.state");
@@ -105,11 +106,11 @@ fn freeze(cgroup: &Path, deadline: Instant) -> Result<()> {
         if now >= deadline {
             return Err(Error::new("freeze", cgroup.display(), format!("it stays {}", state.trim())));
         }
-        if now >= retry {
-            kill_members(cgroup)?;
+        if now >= next {
+            kill_members(cgroup, report)?;
             set_state(cgroup, "THAWED")?;
             set_state(cgroup, "FROZEN")?;
-            retry = now + FREEZE_RETRY;
+            next = now + retry;
         }
         wait::pause(FREEZE_POLL)?;
     }
@@ -120,8 +121,14 @@ fn set_state(cgroup: &Path, state: &str) -> Result<()> {
     fs::write(&file, state).during("write", file.display())
 }
 
-fn kill_members(cgroup: &Path) -> Result<Vec<OwnedFd>> {
-    let handles: Vec<OwnedFd> = members(cgroup).into_iter().filter_map(pidfd).collect();
+/// SIGKILL to all in one cgroup; those that were alive go into the report, once.
+fn kill_members(cgroup: &Path, report: &mut DestroyReport) -> Result<Vec<Pidfd>> {
+    for process in living(cgroup) {
+        if report.killed.iter().all(|killed| killed.pid != process.pid) {
+            report.killed.push(process);
+        }
+    }
+    let handles: Vec<Pidfd> = members(cgroup).into_iter().filter_map(|pid| Pidfd::open(pid).ok()).collect();
     handles.iter().try_for_each(kill)?;
     Ok(handles)
 }

@@ -1,6 +1,7 @@
 //! The environment of an executor: a map that the agent builds from empty. Nothing of its own environment goes in. [ME-42]
 
 use super::sandbox::Ids;
+use crate::mesos::duration;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -24,7 +25,7 @@ pub(super) struct Facts<'a> {
 /// The whole environment, `PATH` added only when nobody gave one.
 pub(super) fn build(facts: &Facts<'_>) -> Environment {
     let flag = |on: bool| if on { "1" } else { "0" };
-    let grace = duration_text(facts.grace);
+    let grace = duration::format(facts.grace);
     let mut environment = Environment::new();
     let mut set = |name: &str, value: &OsStr| drop(environment.insert(name.into(), value.into()));
     set("LIBPROCESS_IP", OsStr::new("127.0.0.1"));
@@ -48,56 +49,9 @@ pub(super) fn build(facts: &Facts<'_>) -> Environment {
     environment
 }
 
-/// A duration as the agent prints it: 15 significant digits in the largest unit that is not above the value, or one unit
-/// lower where only that makes it whole. [ME-43]
-fn duration_text(duration: Duration) -> String {
-    const UNITS: [(&str, u128); 8] = [
-        ("weeks", 604_800_000_000_000),
-        ("days", 86_400_000_000_000),
-        ("hrs", 3_600_000_000_000),
-        ("mins", 60_000_000_000),
-        ("secs", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-        ("ns", 1),
-    ];
-    let value = duration.as_nanos();
-    let largest = UNITS.iter().position(|(_, unit)| *unit <= value).unwrap_or(UNITS.len() - 1);
-    for (name, unit) in UNITS.iter().skip(largest).take(2) {
-        if value.is_multiple_of(*unit) {
-            return format!("{}{name}", value / unit);
-        }
-    }
-    let (name, unit) = UNITS[largest];
-    let whole = (value / unit).to_string();
-    // Exact in decimal where a float would not be. It cannot overflow: the product is below the unit times 10^16.
-    let places = 15_usize.saturating_sub(whole.len());
-    let scale = 10_u128.pow(u32::try_from(places).unwrap_or(0));
-    let rounded = (value * scale + unit / 2) / unit;
-    let digits = format!("{}.{:0places$}", rounded / scale, rounded % scale);
-    format!("{}{name}", digits.trim_end_matches('0').trim_end_matches('.'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_read_as_the_agent_prints_them() {
-        for (nanoseconds, text) in [
-            (0, "0ns"),
-            (1_500_000_000, "1500ms"),
-            (5_000_000_000, "5secs"),
-            (60_000_000_000, "1mins"),
-            (90_000_000_000, "90secs"),
-            (61_500_000_000, "1.025mins"),
-            (3_600_500_000_000, "1.00013888888889hrs"),
-            (864_000_000_000_000, "10days"),
-            (1_209_600_000_000_000, "2weeks"),
-        ] {
-            assert_eq!(duration_text(Duration::from_nanos(nanoseconds)), text);
-        }
-    }
 
     #[test]
     fn path_is_added_only_when_nobody_gave_one() {

@@ -5,18 +5,21 @@
 //! about other processes of the container.
 
 use crate::error::{During, Error, Result};
+use crate::process::Pidfd;
+use crate::process::signals::Signals;
+use crate::process::startup::close_inherited_fds_on_exec;
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, setsid, wait};
+use rustix::process::{Pid, WaitOptions, WaitStatus, setsid, wait};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::tell;
 use super::wait::ready;
@@ -45,8 +48,8 @@ pub fn main(args: Vec<OsString>) -> u8 {
 }
 
 fn launch(argv: &[OsString]) -> Result<u8> {
-    close_inherited()?;
-    let signals = block_all()?;
+    close_inherited_fds_on_exec()?;
+    let signals = take_signals()?;
     setsid().during("setsid", "")?;
     let mut status = StatusFile::open()?;
     if let Some(signal) = wait_for_agent(&signals).inspect_err(|_| status.write(1 << 8))? {
@@ -65,7 +68,7 @@ fn launch(argv: &[OsString]) -> Result<u8> {
         .spawn()
         .inspect_err(|_| status.write(1 << 8))
         .during("start", format_args!("{argv:?}"))?;
-    let raw = forward_until_end(Pid::from_child(&child), &signals)?;
+    let raw = forward_until_end(&child, &signals)?;
     status.write(raw.as_raw());
     Ok(0)
 }
@@ -76,28 +79,17 @@ fn exec(argv: &[OsString]) -> Result<u8> {
     let Some((program, rest)) = argv.split_first() else {
         return Err(Error::new("execute", "nothing", "no command was given"));
     };
+    // Dispositions once more: posix_spawn, with which std started this step, leaves two ignored. [KF-70]
+    Signals::take_over()?;
     SigSet::empty().thread_set_mask().during("empty signal mask", "")?;
     Err(Error::io("execute", format!("{program:?}"), Command::new(program).args(rest).exec()))
 }
 
-/// Closes every fd above 2, so that the command finds 0, 1 and 2 alone, whatever the caller of the agent leaked. Nothing
-/// of this process has opened one yet.
-fn close_inherited() -> Result<()> {
-    let listing = fs::read_dir("/proc/self/fd").during("list", "/proc/self/fd")?;
-    let open: Vec<i32> = listing.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for fd in open.into_iter().filter(|fd| *fd > 2) {
-        // The listing's own fd is closed already: EBADF.
-        let _ = nix::unistd::close(fd);
-    }
-    Ok(())
-}
-
-/// Blocks all signals that can be and gives an fd to read them from. 32 and 33 belong to glibc and stay out, as they do
-/// with a real init.
-fn block_all() -> Result<SignalFd> {
+/// Blocks all signals, with default dispositions, and gives an fd to read them from. 32 and 33 belong to glibc and stay out,
+/// as they do with a real init.
+fn take_signals() -> Result<SignalFd> {
+    Signals::take_over()?;
     let all = SigSet::all();
-    all.thread_set_mask().during("block signals", "")?;
-    // SIGPIPE is ignored by the Rust runtime; a blocked signal is queued all the same. [KF-67]
     SignalFd::with_flags(&all, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).during("make signalfd", "")
 }
 
@@ -125,11 +117,14 @@ fn next(signals: &SignalFd) -> Result<Option<u32>> {
 }
 
 /// Passes every signal but SIGCHLD on to `child` until it ends. Stops are no end; other children are reaped and forgotten.
-fn forward_until_end(child: Pid, signals: &SignalFd) -> Result<WaitStatus> {
+fn forward_until_end(child: &Child, signals: &SignalFd) -> Result<WaitStatus> {
+    let child = Pid::from_child(child);
+    let pidfd = Pidfd::open(child.as_raw_nonzero().get()).during("pidfd_open", "the command")?;
     loop {
         while let Some(signal) = next(signals)? {
             if signal != SIGCHLD {
-                forward(child, signal);
+                // No error is of use here: the child is not reaped yet, so at most it is a zombie.
+                let _ = pidfd.signal(i32::try_from(signal).unwrap_or(0));
             }
         }
         // One SIGCHLD may stand for several deaths, so each round asks until nobody is left to reap.
@@ -142,18 +137,6 @@ fn forward_until_end(child: Pid, signals: &SignalFd) -> Result<WaitStatus> {
             }
         }
         ready(&[signals.as_fd()], None)?;
-    }
-}
-
-/// `kill(2)`. Errors are of no use here: the child is unreaped, so at most it is a zombie.
-fn forward(child: Pid, signal: u32) {
-    let number = i32::try_from(signal).unwrap_or(0);
-    if let Some(signal) = Signal::from_named_raw(number) {
-        let _ = kill_process(child, signal);
-    } else {
-        // Neither rustix nor nix names a real-time signal, so a shell sends it. [KF-68]
-        let command = format!("kill -{number} {}", child.as_raw_nonzero());
-        let _ = Command::new("/bin/sh").args(["-c", &command]).spawn();
     }
 }
 

@@ -10,7 +10,7 @@ pub fn until<T>(directory: &Path, what: &str, mut probe: impl FnMut() -> Option<
     let deadline = Instant::now() + DEADLINE;
     let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).expect("inotify");
     let flags = WatchFlags::CREATE | WatchFlags::MODIFY | WatchFlags::MOVED_TO | WatchFlags::DELETE;
-    inotify::add_watch(&watch, directory, flags).unwrap_or_else(|e| panic!("watch {}: {e}", directory.display()));
+    inotify::add_watch(&watch, directory, flags).expect("the directory is there");
     loop {
         if let Some(seen) = probe() {
             return seen;

@@ -1,9 +1,9 @@
 //! Watching a container from outside: what happens in its sandbox, and who dies. The demo believes nothing else.
 
 use super::super::container::Container;
-use super::super::proc;
 use super::super::wait::{readable, ready};
 use crate::error::{During, Error, Result};
+use crate::process::{Pidfd, tree};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -55,7 +55,7 @@ pub(super) struct Seen {
     pub(super) pid: i32,
     pub(super) parent: i32,
     pub(super) argv: Vec<String>,
-    pub(super) pidfd: OwnedFd,
+    pub(super) pidfd: Pidfd,
 }
 
 impl<'a> Scene<'a> {
@@ -93,7 +93,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Waits until a process is dead. It may not outlive the container's init.
-    pub(super) fn until_dead(&self, what: &str, pidfd: &OwnedFd) -> Result<Instant> {
+    pub(super) fn until_dead(&self, what: &str, pidfd: &Pidfd) -> Result<Instant> {
         let fds = [pidfd.as_fd(), self.interrupts.fd.as_fd(), self.container.pidfd()];
         let ready = ready(&fds, Some(Instant::now() + PATIENCE))?;
         let refuse = |why: &'static str| Err(Error::new("wait for the end of", what, why));
@@ -152,9 +152,9 @@ fn seen(record: &Path) -> Option<Seen> {
     let record: Value = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
     let pid = i32::try_from(record["pid"].as_i64()?).ok()?;
     let argv = record["argv"].as_array()?.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect();
-    let pidfd = proc::pidfd(pid)?;
-    let stat = proc::stat(pid).filter(|stat| stat.state != b'Z')?;
-    Some(Seen { pid, parent: stat.parent, argv, pidfd })
+    let pidfd = Pidfd::open(pid).ok()?;
+    let process = tree::Process::read(pid).ok().filter(|process| !process.is_zombie())?;
+    Some(Seen { pid, parent: process.parent, argv, pidfd })
 }
 
 /// The names in a directory, sorted.
