@@ -7,9 +7,11 @@ mod common;
 use common::minion;
 use minion::rehearsal::demo::{Options, run};
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// A supervisor in a few lines of shell, good enough for a good demo. Its marks are where a bad one differs.
 const SUPERVISOR: &str = r#"#!/bin/sh
@@ -56,6 +58,35 @@ fn demo(mark: &str, change: &str, no_cgroups: bool) -> (u8, String) {
     let told = String::from_utf8(told).unwrap();
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     (code, told)
+}
+
+#[test]
+fn minion_is_seen_through_every_step_by_its_own_demo() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(minion()).arg("demo").env("TMPDIR", directory.path()).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.lines().last().unwrap().contains("steps were seen"), "{told}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn an_interrupted_demo_takes_down_what_it_put_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut demo =
+        Command::new(minion()).arg("demo").env("TMPDIR", directory.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let started = lines.find(|line| line.contains("minion started executor, pid")).unwrap();
+    let executor = started.split(" pid ").nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
+    let pid = rustix::process::Pid::from_child(&demo);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(demo.wait().unwrap().code(), Some(1), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("interrupted")), "{rest:?}");
+    assert!(common::wait_dead(executor, Instant::now()), "{executor} is alive");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+    let root = format!("/sys/fs/cgroup/freezer/mesos-demo-{}", demo.id());
+    assert!(!Path::new(&root).exists(), "{root}");
 }
 
 #[test]
