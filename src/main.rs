@@ -4,8 +4,8 @@
 mod setup;
 
 use minion::cli::{self, Command};
+use minion::process::memory;
 use minion::process::signals::Signals;
-use minion::process::startup;
 use minion::rehearsal;
 use minion::task::ExitCode as Code;
 use std::io::Write;
@@ -37,7 +37,7 @@ fn dispatch(command: Command) -> u8 {
 
 /// The main job. Signals are taken first: one that comes during set-up waits for the loop.
 fn run(options: &cli::RunOptions) -> u8 {
-    startup::use_one_arena();
+    memory::use_one_arena();
     let prepared = Signals::take_over().and_then(|signals| setup::prepare(options, signals));
     match prepared {
         Ok(code) => code,

@@ -27,6 +27,7 @@ pub use oom::{Oom, OomWatch};
 pub use placement::{Layout, Placement, discover};
 
 use crate::error::{During, Result};
+use crate::process::procfs;
 use std::io::ErrorKind;
 
 /// The texts of the kernel that a placement is found from.
@@ -41,8 +42,8 @@ pub struct Sources {
 impl Sources {
     /// Reads each file once: the only input of [`discover`] besides the environment.
     pub fn read() -> Result<Self> {
-        let mountinfo = std::fs::read("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
-        let cgroup = match std::fs::read("/proc/self/cgroup") {
+        let mountinfo = procfs::read("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
+        let cgroup = match procfs::read("/proc/self/cgroup") {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             cgroup => cgroup.during("read", "/proc/self/cgroup")?,
         };

@@ -3,7 +3,7 @@
 //! 1. signals blocked (the caller did), fds close-on-exec, subreaper
 //! 2. the private mount namespace: before any thread
 //! 3. the placement, the profile, the logs: all errors of set-up come from here, and nothing is started yet
-//! 4. the log thread, then the loop
+//! 4. the loop: the first children, then the log thread
 
 use minion::cgroup::{self, Layout, OomWatch, Placement, Validated, Verdict};
 use minion::cli::{CgroupAttach, CgroupDrift, LogFormat, RunOptions, Stdout};
@@ -152,7 +152,7 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// The log of each task, opened and checked, and the running log thread. No thread may exist before this.
+/// The log of each task, opened and checked, and the log thread that is to start.
 fn logs(options: &RunOptions, specs: Vec<TaskSpec>, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogThread)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let sandbox =
@@ -175,7 +175,6 @@ fn logs(options: &RunOptions, specs: Vec<TaskSpec>, diagnostics: &Diagnostics) -
         };
         tasks.push(Planned { spec, log, stdout });
     }
-    logs.start()?;
     Ok((tasks, logs))
 }
 

@@ -3,15 +3,19 @@
 //! One function is one thing that the kernel does. Whatever decides stands elsewhere; nothing here logs.
 //!
 //! - [`startup`]: what must happen before the first child and the first thread.
+//! - [`memory`]: keeping little of it.
 //! - [`spawn`]: a child that waits at a gate until its parent has checked everything, then execs.
 //! - [`pidfd`]: a process for as long as we hold it, whatever happens to its number.
 //! - [`signals`]: the signals of the process as a file descriptor.
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
+//! - [`procfs`]: reading files of `/proc`.
 //! - [`tree`]: who descends from whom, and signalling all of them.
 
 #![allow(unsafe_code)]
 
+pub mod memory;
 pub mod pidfd;
+pub mod procfs;
 pub mod reap;
 pub mod signals;
 pub mod spawn;

@@ -3,6 +3,7 @@
 //! Everything is blocked from the first moment on, so a signal that arrives before the loop runs waits for it, and none
 //! interrupts a system call. Children get an empty mask and default dispositions back before they exec.
 
+use super::procfs;
 use crate::error::{Error, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -38,7 +39,7 @@ impl Signals {
     pub fn take_over() -> Result<Self> {
         let failed = |what: &'static str| move |errno| Error::io(what, "signals", io::Error::from(errno));
         SigSet::all().thread_block().map_err(failed("block"))?;
-        (1..=LAST_SIGNAL).filter(|signal| is_ignored(*signal)).for_each(reset);
+        ignored().for_each(reset);
         let mut wanted = SigSet::all();
         wanted.remove(Signal::SIGPIPE);
         let fd = SignalFd::with_flags(&wanted, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
@@ -76,21 +77,38 @@ pub fn name(signal: i32) -> String {
 /// The kernel's `struct sigaction` as far as we use it: handler first, all zero is "default".
 type KernelAction = [usize; 4];
 
-/// Whether the disposition is "ignore". The system call and not glibc's: that one refuses 32 and 33. [KF-04]
-fn is_ignored(signal: i32) -> bool {
-    let mut now: KernelAction = [0; 4];
-    let (null, now_ptr) = (std::ptr::null::<KernelAction>(), &raw mut now);
-    // SAFETY: `now` is at least as large as the kernel's struct for an 8-byte mask (handler, flags, restorer, mask) and
-    // lives across the call; a null new action changes nothing.
-    let answer = unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, null, now_ptr, 8) };
-    answer == 0 && now[0] == libc::SIG_IGN
+/// The signals whose disposition is "ignore": the bits of `SigIgn` in `/proc/self/status`; all where that cannot be read.
+fn ignored() -> impl Iterator<Item = i32> {
+    let status = procfs::read("/proc/self/status").unwrap_or_default();
+    let bits = signal_set(&status, "SigIgn").unwrap_or(u64::MAX);
+    (1..=LAST_SIGNAL).filter(move |signal| bits >> (signal - 1) & 1 == 1)
 }
 
-/// Sets the default disposition.
+/// A set of signals in the text of `/proc/<pid>/status`: `SigBlk`, `SigIgn`, `SigCgt`. Bit n-1 is signal n.
+pub fn signal_set(status: &[u8], name: &str) -> Option<u64> {
+    let text = std::str::from_utf8(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// Sets the default disposition. The system call and not glibc's: that one refuses 32 and 33. [KF-04]
 fn reset(signal: i32) {
     let default: KernelAction = [0; 4];
     let (default_ptr, null) = (&raw const default, std::ptr::null::<KernelAction>());
-    // SAFETY: `default` is as in `is_ignored`, SIG_DFL with no flags needs no restorer, and the signal is blocked, so the
-    // default action cannot end us.
+    // SAFETY: `default` is at least as large as the kernel's struct for an 8-byte mask (handler, flags, restorer, mask) and
+    // lives across the call; SIG_DFL needs no restorer; the signal is blocked, so the default action cannot end us.
     unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, default_ptr, null, 8) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signal_sets_are_read_by_name() {
+        let status = b"Name:\tx\nSigBlk:\t0000000000014000\nSigIgn:\t0000000000001000\n";
+        assert_eq!(signal_set(status, "SigIgn"), Some(1 << (libc::SIGPIPE - 1)));
+        assert_eq!(signal_set(status, "SigBlk"), Some(1 << (libc::SIGTERM - 1) | 1 << (libc::SIGCHLD - 1)));
+        assert_eq!(signal_set(status, "SigCgt"), None);
+    }
 }

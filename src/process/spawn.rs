@@ -28,18 +28,18 @@ pub struct Program {
     env: StringArray,
 }
 
-/// Where the child's three standard fds go.
-#[derive(Debug)]
-pub struct Stdio {
+/// Where the child's three standard fds go. Two may be the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Stdio<'a> {
     /// Usually `/dev/null`: [`Stdio::null`].
-    pub stdin: OwnedFd,
+    pub stdin: BorrowedFd<'a>,
     /// The write end of a pipe, or `/dev/null`.
-    pub stdout: OwnedFd,
+    pub stdout: BorrowedFd<'a>,
     /// The write end of a pipe, or `/dev/null`.
-    pub stderr: OwnedFd,
+    pub stderr: BorrowedFd<'a>,
 }
 
-impl Stdio {
+impl Stdio<'_> {
     /// `/dev/null`, for reading and writing.
     pub fn null() -> Result<OwnedFd> {
         rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open", "/dev/null")
@@ -122,7 +122,7 @@ impl Program {
     /// no blocked and no ignored signal, and waits.
     ///
     /// Call it from the main thread only: the death signal is tied to the thread that forks. [KF-06]
-    pub fn fork(&self, stdio: &Stdio) -> Result<Gated> {
+    pub fn fork(&self, stdio: Stdio<'_>) -> Result<Gated> {
         let (gate_inside, gate) = pipe_with(PipeFlags::CLOEXEC).during("make a pipe for", self.path.display())?;
         let (report, report_inside) =
             pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe for", self.path.display())?;

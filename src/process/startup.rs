@@ -50,12 +50,6 @@ fn mark_close_on_exec(fd: i32) {
     }
 }
 
-/// One malloc arena for all threads: a second one costs memory at idle and its speed is not needed here. [CR-02]
-pub fn use_one_arena() {
-    // SAFETY: mallopt takes two integers and changes the allocator's tunables under its own lock.
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
-}
-
 /// How many threads this process has now (`/proc/self/task`).
 pub fn thread_count() -> Result<usize> {
     Ok(fs::read_dir("/proc/self/task").during("list", "/proc/self/task")?.count())

@@ -5,6 +5,7 @@
 //! ever started. [KF-07]
 
 use super::pidfd::Pidfd;
+use super::procfs;
 use crate::error::{During, Result};
 use rustix::fs::{Mode, OFlags, openat};
 use std::collections::HashSet;
@@ -30,7 +31,7 @@ pub struct Process {
 impl Process {
     /// Reads `/proc/<pid>/stat`.
     pub fn read(pid: i32) -> io::Result<Self> {
-        parse_stat(&fs::read(format!("/proc/{pid}/stat"))?)
+        parse_stat(&procfs::read(format!("/proc/{pid}/stat"))?)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a stat line"))
     }
 
@@ -124,7 +125,7 @@ fn children_of(pid: i32) -> Result<Vec<i32>> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Ok(Vec::new()) };
     let mut children = Vec::new();
     for thread in threads.flatten() {
-        match fs::read(thread.path().join("children")) {
+        match procfs::read(thread.path().join("children")) {
             Ok(text) => children.extend(parse_pids(&text)),
             // The directory is there and the file is not: no CONFIG_PROC_CHILDREN.
             Err(error) if error.kind() == io::ErrorKind::NotFound && thread.path().exists() => {
@@ -145,7 +146,7 @@ fn everyone() -> Result<Vec<Process>> {
 
 /// The value of a variable in the environment that a process was started with. `None`: not set, or not ours to read.
 pub fn start_variable(pid: i32, name: &str) -> Option<Vec<u8>> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = procfs::read(format!("/proc/{pid}/environ")).ok()?;
     environment.split(|byte| *byte == 0).find_map(|entry| {
         let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(value.to_vec())

@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::log::{LogId, LogThread, Report, StreamId};
 use crate::process::signals::{self, Signals};
 use crate::process::tree::Children;
-use crate::process::{WaitStatus, spawn};
+use crate::process::{WaitStatus, memory, spawn};
 use crate::task::state::{Event, State};
 use crate::task::{Core, Exit, Input, Outcome, Output, Reason, TaskId, TaskSpec};
 use orphans::Owners;
@@ -69,7 +69,8 @@ pub struct Plan {
     pub budget: Duration,
     /// The signals of the process, blocked since it began.
     pub signals: Signals,
-    /// The running log thread.
+    /// The log thread, with every log opened. It starts when the first children have: a fork of a process without threads is
+    /// cheaper and safer, and their pipes hold what they write until then.
     pub logs: LogThread,
     /// The cgroups and the mount namespace that children belong in.
     pub surroundings: Surroundings,
@@ -90,6 +91,8 @@ struct Supervisor {
     last_stream: u64,
     last_run: u64,
     outcome: Option<Outcome>,
+    /// Whether a rest may begin that is worth giving memory back for.
+    rests: bool,
 }
 
 /// Runs the plan to its end.
@@ -130,16 +133,26 @@ impl Supervisor {
             last_stream: 0,
             last_run: 0,
             outcome: None,
+            rests: false,
         })
     }
 
     fn supervise(&mut self) -> Result<Outcome> {
+        self.decide()?;
+        if let Err(failure) = self.logs.start() {
+            error!("{failure}");
+            self.inputs.push_back(Input::Fail);
+        }
         loop {
             self.decide()?;
             if let Some(outcome) = self.outcome {
                 return Ok(outcome);
             }
             self.reactor.arm(self.core.deadline())?;
+            if std::mem::take(&mut self.rests) {
+                // Best effort: it only saves memory.
+                let _ = memory::release_text();
+            }
             for source in self.reactor.wait()? {
                 self.dispatch(source)?;
                 self.decide()?;

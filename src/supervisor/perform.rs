@@ -3,14 +3,14 @@
 use super::reactor::Source;
 use super::run::{Run, Slot};
 use super::{Planned, Stdout, Supervisor};
-use crate::error::{During, Error, Result};
+use crate::error::{During, Result};
 use crate::log::{LogId, StreamId};
 use crate::process::spawn::{Child, Stdio};
 use crate::task::state::{Action, Event};
 use crate::task::{Exit, Input, TaskId};
 use rustix::event::epoll::EventFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use tracing::{debug, error};
 
 impl Slot {
@@ -31,7 +31,11 @@ impl Supervisor {
             Action::Kill => self.signal(task, libc::SIGKILL),
             Action::SweepTerm => self.sweep_term(task)?,
             Action::SweepKill => self.sweep_kill(task)?,
-            Action::CheckPlacement => self.check_placement(task),
+            Action::CheckPlacement => {
+                self.check_placement(task);
+                // The last of these is the last thing that is due while nothing happens.
+                self.rests = true;
+            }
             Action::Report { exit, up, restart } => self.report(task, exit, up, restart),
         }
         Ok(())
@@ -79,8 +83,8 @@ impl Supervisor {
         let (name, log, stdout) = (slot.spec.name.clone(), slot.log, slot.stdout);
         let program = slot.program(marker)?;
         let oom_kills = self.surroundings.oom_kills();
-        let outputs = Outputs::open(log, stdout, &self.null)?;
-        let gated = program.fork(&outputs.stdio(&self.null)?)?;
+        let outputs = Outputs::open(log, stdout)?;
+        let gated = program.fork(outputs.stdio(&self.null))?;
         if let Err(failure) = self.surroundings.receive(&name, gated.pid()) {
             // It may be attached in part; it has executed nothing, and ends here.
             gated.abandon()?;
@@ -113,33 +117,47 @@ impl Supervisor {
     }
 }
 
-/// The two ends of a child's output pipes.
+/// A child's output pipes.
 struct Outputs {
-    stdout: OwnedFd,
+    stdout: End,
     stderr: OwnedFd,
     /// The read ends, each with the log it goes to.
     pipes: Vec<(LogId, OwnedFd)>,
 }
 
+/// What a child's stdout is.
+enum End {
+    /// The same pipe as its stderr.
+    Stderr,
+    /// `/dev/null`.
+    Null,
+    /// A pipe of its own.
+    Own(OwnedFd),
+}
+
 impl Outputs {
-    fn open(log: LogId, stdout: Stdout, null: &OwnedFd) -> Result<Self> {
+    fn open(log: LogId, stdout: Stdout) -> Result<Self> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).during("make a pipe for", "the log");
-        let (stderr_inside, stderr) = pipe()?;
-        let mut pipes = vec![(log, stderr_inside)];
+        let (inside, stderr) = pipe()?;
+        let mut pipes = vec![(log, inside)];
         let stdout = match stdout {
-            Stdout::Merged => stderr.try_clone(),
-            Stdout::Discarded => null.try_clone(),
+            Stdout::Merged => End::Stderr,
+            Stdout::Discarded => End::Null,
             Stdout::Separate(log) => {
-                let (inside, outside) = pipe()?;
+                let (inside, stdout) = pipe()?;
                 pipes.push((log, inside));
-                Ok(outside)
+                End::Own(stdout)
             }
         };
-        Ok(Self { stdout: stdout.map_err(|cause| Error::io("duplicate", "a pipe", cause))?, stderr, pipes })
+        Ok(Self { stdout, stderr, pipes })
     }
 
-    fn stdio(&self, null: &OwnedFd) -> Result<Stdio> {
-        let copy = |fd: &OwnedFd| fd.try_clone().map_err(|cause| Error::io("duplicate", "a file descriptor", cause));
-        Ok(Stdio { stdin: copy(null)?, stdout: copy(&self.stdout)?, stderr: copy(&self.stderr)? })
+    fn stdio<'a>(&'a self, null: &'a OwnedFd) -> Stdio<'a> {
+        let stdout = match &self.stdout {
+            End::Stderr => &self.stderr,
+            End::Null => null,
+            End::Own(stdout) => stdout,
+        };
+        Stdio { stdin: null.as_fd(), stdout: stdout.as_fd(), stderr: self.stderr.as_fd() }
     }
 }

@@ -26,6 +26,8 @@ pub enum Input {
     Stop(i32),
     /// A signal asks for the end at once: SIGQUIT.
     StopNow(i32),
+    /// What all tasks need could not be set up: end everything at once.
+    Fail,
     /// Time has passed.
     Tick,
 }
@@ -138,6 +140,10 @@ impl Core {
             Input::Stop(signal) => self.signalled(signal, now, &mut outputs),
             Input::StopNow(signal) => {
                 self.stop(Reason::Signal(signal), now, &mut outputs);
+                self.kill(now, &mut outputs);
+            }
+            Input::Fail => {
+                self.stop(Reason::SetupFailed, now, &mut outputs);
                 self.kill(now, &mut outputs);
             }
             Input::Tick => self.tick(now, &mut outputs),

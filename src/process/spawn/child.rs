@@ -17,7 +17,7 @@ pub(super) const MESSAGE: usize = 5;
 /// All that the child needs, borrowed from the parent's memory.
 pub(super) struct Plan<'a> {
     pub(super) program: &'a Program,
-    pub(super) stdio: &'a Stdio,
+    pub(super) stdio: Stdio<'a>,
     pub(super) gate: BorrowedFd<'a>,
     pub(super) report: BorrowedFd<'a>,
     pub(super) parent: Pid,
@@ -52,9 +52,9 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
         leave();
     }
     let stdio = |errno| (Step::Stdio, errno);
-    dup2_stdin(&plan.stdio.stdin).map_err(stdio)?;
-    dup2_stdout(&plan.stdio.stdout).map_err(stdio)?;
-    dup2_stderr(&plan.stdio.stderr).map_err(stdio)?;
+    dup2_stdin(plan.stdio.stdin).map_err(stdio)?;
+    dup2_stdout(plan.stdio.stdout).map_err(stdio)?;
+    dup2_stderr(plan.stdio.stderr).map_err(stdio)?;
     // Everything of ours is close-on-exec already, and what we inherited was marked at start; this is for a library that
     // forgets. Where the call is missing, there is nothing safe to do instead.
     let _ = close_range_on_exec();

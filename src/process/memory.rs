@@ -1,0 +1,70 @@
+//! Keeping little memory while nothing happens.
+
+use super::procfs;
+use std::io;
+
+/// One malloc arena for all threads: a second one costs memory at idle and its speed is not needed here. [CR-02]
+pub fn use_one_arena() {
+    // SAFETY: mallopt takes two integers and changes the allocator's tunables under its own lock.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
+/// Lets go of the pages of the own program text: set-up has touched most of it, and waiting needs a few pages.
+///
+/// `madvise(MADV_DONTNEED)` on the mappings that hold nothing but what the file says. What is needed again comes back
+/// from the page cache by itself. Gives the bytes that were let go. [KF-08]
+pub fn release_text() -> io::Result<usize> {
+    let maps = procfs::read("/proc/self/maps")?;
+    let text = String::from_utf8_lossy(&maps);
+    let mut released = 0;
+    for (start, length) in text.lines().filter_map(pure_mapping) {
+        // SAFETY: the range is a private mapping of a file without write permission, executable or from the file's first
+        // page, so no page of it was ever written: not the relocated read-only data, which lies behind. Dropping its pages
+        // loses nothing; the next access reads the same bytes again.
+        let answer = unsafe { libc::madvise(start as *mut libc::c_void, length, libc::MADV_DONTNEED) };
+        if answer == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        released += length;
+    }
+    Ok(released)
+}
+
+/// Start and length of a mapping that is the unchanged text or read-only data of a file: `r-xp`, or `r--p` at offset 0.
+fn pure_mapping(line: &str) -> Option<(usize, usize)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (range, permissions, offset) = (fields.next()?, fields.next()?, fields.next()?);
+    let (_device, inode) = (fields.next()?, fields.next()?);
+    let first_page = usize::from_str_radix(offset, 16) == Ok(0);
+    let pure = permissions == "r-xp" || (permissions == "r--p" && first_page);
+    let (start, end) = range.split_once('-')?;
+    let start = usize::from_str_radix(start, 16).ok()?;
+    let length = usize::from_str_radix(end, 16).ok()?.checked_sub(start)?;
+    (pure && inode != "0").then_some((start, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_never_written_is_let_go() {
+        let text = "002bc000-004e6000 r-xp 000bb000 fe:00 10133601   /m";
+        assert_eq!(pure_mapping(text), Some((0x002b_c000, 0x0022_a000)));
+        assert_eq!(pure_mapping("00200000-002bc000 r--p 00000000 fe:00 10133601 /m"), Some((0x20_0000, 0xb_c000)));
+        for kept in [
+            "004e6000-004ea000 r--p 002e4000 fe:00 10133601 /m", // relocated data
+            "004ea000-004ee000 rw-p 002e7000 fe:00 10133601 /m",
+            "7ffd0000-7ffd1000 r-xp 00000000 00:00 0 [vdso]",
+            "",
+        ] {
+            assert_eq!(pure_mapping(kept), None, "{kept}");
+        }
+    }
+
+    #[test]
+    fn the_program_goes_on_without_its_text() {
+        assert!(release_text().unwrap() > 0);
+        assert_eq!("still here".len(), 10);
+    }
+}

@@ -1,0 +1,232 @@
+//! Start, restart, stop and idle of the main job, measured on the release binary with children that stamp their first
+//! instruction. `cargo bench --bench life [-- --idle SECONDS] [-- --runs N]`. Prints figures; asserts none.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process};
+
+const MINION: &str = env!("CARGO_BIN_EXE_minion");
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |name: &str, default: u64| {
+        let at = args.iter().position(|arg| arg == name);
+        at.and_then(|at| args.get(at + 1)).map_or(default, |text| text.parse().expect("a number"))
+    };
+    let runs = number("--runs", 40);
+    let bench = Bench::new();
+    println!("minion {MINION}, {} bytes", fs::metadata(MINION).expect("it is built").len());
+    bench.starts_and_stops(runs);
+    bench.restarts(runs);
+    bench.idle(Duration::from_secs(number("--idle", 60)));
+    bench.system_calls();
+}
+
+struct Bench {
+    directory: tempfile::TempDir,
+    fifo: PathBuf,
+}
+
+struct Running {
+    child: Child,
+    stamps: BufReader<File>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let km = directory.path().join("km");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/stamp.c");
+        let built = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&km).arg(source).status().expect("cc runs");
+        assert!(built.success(), "cc failed");
+        let fifo = directory.path().join("stamps");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a fifo");
+        Self { directory, fifo }
+    }
+
+    fn command(&self, extra: &[&str]) -> Vec<OsString> {
+        let km = self.directory.path().join("km");
+        let mut command: Vec<OsString> = vec![km.into(), "launch".into(), MINION.into(), "run".into()];
+        command.extend(["--api-servers=http://10.0.0.1:8888", "--hostname-override=agent7"].map(OsString::from));
+        command.push({
+            let mut flag = OsString::from("--km-binary=");
+            flag.push(self.directory.path().join("km"));
+            flag
+        });
+        command.extend(extra.iter().map(OsString::from));
+        command
+    }
+
+    fn start(&self, extra: &[&str], env: &[(&str, &str)]) -> Running {
+        let stamps = OpenOptions::new().read(true).write(true).open(&self.fifo).expect("the fifo opens");
+        let command = self.command(extra);
+        let child = Command::new(&command[0])
+            .args(&command[1..])
+            .current_dir(self.directory.path())
+            .env("STAMP_FIFO", &self.fifo)
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        Running { child, stamps: BufReader::new(stamps) }
+    }
+
+    fn starts_and_stops(&self, runs: u64) {
+        let (mut first, mut both, mut stop) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..runs {
+            let mut running = self.start(&[], &[]);
+            let launch = running.stamp("launch");
+            let (a, b) = (running.any(), running.any());
+            first.push(a.min(b) - launch);
+            both.push(a.max(b) - launch);
+            running.settle();
+            stop.push(running.stop());
+        }
+        print("exec of minion -> first child's first instruction", &mut first);
+        print("exec of minion -> both children's first instruction", &mut both);
+        print("SIGTERM -> exit, well-behaved children", &mut stop);
+    }
+
+    fn restarts(&self, runs: u64) {
+        for lives in ["20", "1200"] {
+            let runs = if lives == "20" { runs } else { runs.min(5) };
+            let mut running = self.start(&["--restart-delay=0"], &[("STAMP_PROXY_LIVES_MS", lives)]);
+            let mut gaps = Vec::new();
+            for _ in 0..runs {
+                let exit = running.stamp("exit");
+                gaps.push(running.stamp("proxy") - exit);
+            }
+            running.stop();
+            print(&format!("death of the proxy after {lives} ms -> next one's first instruction"), &mut gaps);
+        }
+    }
+
+    fn idle(&self, time: Duration) {
+        let mut running = self.start(&[], &[]);
+        (running.stamp("launch"), running.any(), running.any());
+        running.settle();
+        let pid = running.child.id();
+        // The placement is checked 1, 10 and 60 s after a start: idle begins after the second, and the third is part of it.
+        wait(Duration::from_secs(if time > Duration::from_secs(20) { 12 } else { 2 }));
+        let before = switches(pid);
+        wait(time);
+        let after = switches(pid);
+        println!("voluntary context switches in {} s idle, per thread: {before:?} -> {after:?}", time.as_secs());
+        for line in fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("it lives").lines() {
+            if ["Rss:", "Pss:", "Private_Dirty:", "Private_Clean:"].iter().any(|name| line.starts_with(name)) {
+                println!("idle {line}");
+            }
+        }
+        println!("idle threads: {}", fs::read_dir(format!("/proc/{pid}/task")).expect("it lives").count());
+        println!("idle fds: {}", fs::read_dir(format!("/proc/{pid}/fd")).expect("it lives").count());
+        running.stop();
+    }
+
+    fn system_calls(&self) {
+        let log = self.directory.path().join("strace");
+        let command = self.command(&[]);
+        let stamps = OpenOptions::new().read(true).write(true).open(&self.fifo).expect("the fifo opens");
+        let traced = Command::new("strace")
+            .args(["-f", "-qq", "-o"])
+            .arg(&log)
+            .args(&command[2..])
+            .current_dir(self.directory.path())
+            .env("STAMP_FIFO", &self.fifo)
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(child) = traced else { return println!("system calls: strace is not installed") };
+        let mut running = Running { child, stamps: BufReader::new(stamps) };
+        (running.any(), running.any());
+        let text = fs::read_to_string(&log).expect("strace wrote");
+        let execs: Vec<usize> =
+            text.lines().enumerate().filter(|(_, line)| line.contains("execve(")).map(|(n, _)| n).collect();
+        let minion = text.lines().find_map(|line| line.split(' ').next()).expect("a line").to_owned();
+        if let Some(pid) = Pid::from_raw(minion.parse().expect("a pid")) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let _ = running.child.wait();
+        println!(
+            "system calls from exec to the last child's exec, all processes: {}",
+            execs.last().expect("execs") + 1
+        );
+    }
+}
+
+impl Running {
+    fn line(&mut self) -> (String, u64) {
+        let mut line = String::new();
+        self.stamps.read_line(&mut line).expect("a stamp");
+        let (what, at) = line.trim().split_once(' ').expect("two words");
+        (what.to_owned(), at.parse().expect("a number"))
+    }
+
+    fn any(&mut self) -> u64 {
+        self.line().1
+    }
+
+    fn stamp(&mut self, wanted: &str) -> u64 {
+        loop {
+            let (what, at) = self.line();
+            if what == wanted {
+                return at;
+            }
+        }
+    }
+
+    /// Until its log lines of the start are written.
+    fn settle(&self) {
+        wait(Duration::from_millis(30));
+        assert!(Path::new(&format!("/proc/{}", self.child.id())).exists(), "minion lives");
+    }
+
+    fn stop(&mut self) -> u64 {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")).expect("a pid");
+        let begin = Instant::now();
+        kill_process(pid, Signal::TERM).expect("it is there");
+        let status = self.child.wait().expect("it ends");
+        let took = begin.elapsed();
+        assert!(status.success(), "{status}");
+        u64::try_from(took.as_nanos()).expect("short")
+    }
+}
+
+/// Not a sleep: a wait on an fd that nothing happens on, which is what idle is.
+fn wait(time: Duration) {
+    let (quiet, _keep) = rustix::pipe::pipe().expect("a pipe");
+    let time = Timespec::try_from(time).expect("short");
+    let _ = poll(&mut [PollFd::new(&quiet.as_fd(), PollFlags::IN)], Some(&time));
+}
+
+fn switches(pid: u32) -> Vec<u64> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it lives");
+    let mut counts: Vec<u64> = tasks
+        .flatten()
+        .map(|task| {
+            let status = fs::read_to_string(task.path().join("status")).expect("it lives");
+            let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).expect("a line");
+            line.split_whitespace().nth(1).and_then(|count| count.parse().ok()).expect("a count")
+        })
+        .collect();
+    counts.sort_unstable();
+    counts
+}
+
+fn print(what: &str, nanos: &mut [u64]) {
+    nanos.sort_unstable();
+    let ms = |n: u64| Duration::from_nanos(n).as_secs_f64() * 1e3;
+    println!(
+        "{what}: median {:.2} ms [{:.2} - {:.2}], n={}",
+        ms(nanos[nanos.len() / 2]),
+        ms(nanos[0]),
+        ms(nanos[nanos.len() - 1]),
+        nanos.len()
+    );
+}
