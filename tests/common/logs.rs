@@ -36,6 +36,11 @@ impl Logs {
         let mut thread = LogThread::prepare(sandbox, policy, silent()).unwrap();
         let ids = names.iter().map(|name| thread.open(name).unwrap()).collect();
         thread.start().unwrap();
+        Self::over(thread, ids)
+    }
+
+    /// Over a thread that runs.
+    pub fn over(thread: LogThread, ids: Vec<LogId>) -> Self {
         Self { thread, ids, seen: Vec::new(), next: 0 }
     }
 
