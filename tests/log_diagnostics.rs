@@ -1,5 +1,7 @@
 //! minion's own lines: in order, never waited for, counted where stderr does not take them.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::DEADLINE;
@@ -41,12 +43,11 @@ fn small_pipe() -> (File, OwnedFd) {
 fn assert_every_line_is_said_or_counted(text: &str, count: u64) {
     let mut next = 0;
     for line in text.lines() {
-        match line.strip_prefix("lost ") {
-            Some(lost) => next += lost.parse::<u64>().unwrap(),
-            None => {
-                assert_eq!(line, format!("line {next}"));
-                next += 1;
-            }
+        if let Some(lost) = line.strip_prefix("lost ") {
+            next += lost.parse::<u64>().unwrap();
+        } else {
+            assert_eq!(line, format!("line {next}"));
+            next += 1;
         }
     }
     assert_eq!(next, count);
@@ -186,7 +187,7 @@ fn a_long_line_is_written_whole() {
         read.read_to_string(&mut text).unwrap();
         text
     });
-    diagnostics.push(&[b'x'; 30_000]);
+    diagnostics.push("x".repeat(30_000).as_bytes());
     diagnostics.flush(Instant::now() + DEADLINE);
     drop(diagnostics);
     assert_eq!(reader.join().unwrap(), "x".repeat(30_000) + "\n");

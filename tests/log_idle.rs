@@ -1,5 +1,7 @@
 //! A log thread with nothing to do: no wake-up, and the memory of its busy times given back.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::logs::{KEEP, Logs, alone, sandbox};

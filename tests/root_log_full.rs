@@ -1,5 +1,7 @@
 //! A disk that is really full: a tmpfs of 2 MiB in a mount namespace of the test's own thread.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::logs::{KEEP, Logs, content, files, lines, names, whole, write_all};
@@ -33,17 +35,11 @@ fn fill(directory: &Path) -> PathBuf {
 }
 
 fn dropped(report: &Report) -> Option<u64> {
-    match report {
-        Report::Recovered { dropped, .. } => Some(*dropped),
-        _ => None,
-    }
+    if let Report::Recovered { dropped, .. } = report { Some(*dropped) } else { None }
 }
 
 fn degraded(report: &Report) -> Option<String> {
-    match report {
-        Report::Degraded { error, .. } => Some(error.to_string()),
-        _ => None,
-    }
+    if let Report::Degraded { error, .. } = report { Some(error.to_string()) } else { None }
 }
 
 #[test]
@@ -112,10 +108,7 @@ fn the_oldest_backups_go_before_a_byte_is_lost() {
     let reports = logs.stop();
     let gone: Vec<&String> = reports
         .iter()
-        .filter_map(|report| match report {
-            Report::Sacrificed { backup, .. } => Some(backup),
-            _ => None,
-        })
+        .filter_map(|report| if let Report::Sacrificed { backup, .. } = report { Some(backup) } else { None })
         .collect();
     assert!(gone.len() > 5 && gone.is_sorted(), "the oldest first: {gone:?}");
     assert!(reports.iter().all(|report| degraded(report).is_none()), "{reports:?}");
@@ -153,9 +146,12 @@ fn packing_on_a_full_disk_leaves_the_backup_as_it_is() {
     fs::write(&backup, &noise).unwrap();
     let filler = fill(&directory);
     let mut logs = Logs::start(&directory, Policy { gzip: true, ..KEEP }, &["executor"]);
-    logs.wait(|report| match report {
-        Report::Flaw { error } => error.to_string().contains("No space left").then_some(()),
-        _ => None,
+    logs.wait(|report| {
+        if let Report::Flaw { error } = report {
+            error.to_string().contains("No space left").then_some(())
+        } else {
+            None
+        }
     });
     assert!(content(&backup) == noise);
     assert_eq!(names(&directory), ["executor-2026-01-01T00-00-00.000.log", "executor.log"]);

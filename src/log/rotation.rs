@@ -65,7 +65,7 @@ pub(super) fn file_name(log: &str) -> String {
     format!("{log}.log")
 }
 
-/// Without O_CREAT, so that the crate can rename and remove, but not make a file. [CR-40]
+/// Without `O_CREAT`, so that the crate can rename and remove, but not make a file. [CR-40]
 fn only_existing() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();

@@ -1,5 +1,6 @@
 //! A stderr of any kind, written to without waiting for its reader.
 
+use super::loss::newlines;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -12,7 +13,7 @@ const PIPE_BUF: usize = 4096;
 
 /// How it can be written to without waiting.
 enum Kind {
-    /// Opened anew with O_NONBLOCK: to set that flag on the descriptor we got would set it for everyone who shares it. [KF-42]
+    /// Opened anew with `O_NONBLOCK`: to set that flag on the descriptor we got would set it for everyone who shares it. [KF-42]
     Reopened,
     Socket,
     /// It could not be opened anew: asked before each write, which is of a size that then fits. Another writer may be faster
@@ -76,7 +77,7 @@ impl Sink {
             // No space is a matter of time; everything else, EPIPE first of all, is for good. [GO-43]
             Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
                 let bytes = piece.len();
-                let lines = piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+                let lines = newlines(piece);
                 self.done += bytes;
                 self.settle();
                 Written::Refused { bytes, lines }

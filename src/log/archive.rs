@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const ROOM: u64 = 128 * 1024;
 
 /// The sandbox, the policy and the names of all logs.
-pub(super) struct Shelf {
+pub(super) struct Archive {
     directory: OwnedFd,
     pub(super) policy: Policy,
     pub(super) logs: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) struct Shelf {
     pub(super) expiry: Option<Instant>,
 }
 
-impl Shelf {
+impl Archive {
     pub(super) fn new(directory: OwnedFd, mut policy: Policy, reports: Arc<Mailbox<Report>>) -> Self {
         // A file cannot grow over this in any case, and a rotation at a line end is better than an error inside one. [KF-40]
         if let Some(most) = getrlimit(Resource::Fsize).current {
@@ -52,7 +52,7 @@ impl Shelf {
     }
 
     /// A backup was made just now.
-    pub(super) fn shelved(&mut self, backup: Option<String>) {
+    pub(super) fn archived(&mut self, backup: Option<String>) {
         if let (true, Some(backup)) = (self.policy.gzip, backup) {
             self.packer.add(backup);
         }
