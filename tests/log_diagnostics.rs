@@ -116,16 +116,29 @@ fn flush_gives_up_at_its_deadline() {
 }
 
 #[test]
-fn a_stderr_whose_reader_is_gone_costs_nothing() {
-    if !alone() {
-        return;
+fn a_pipe_whose_reader_is_gone_costs_nothing() {
+    if alone() {
+        let (read, write) = small_pipe();
+        assert_costs_nothing(OwnedFd::from(read), write);
     }
+}
+
+#[test]
+fn a_socket_whose_reader_is_gone_costs_nothing() {
+    if alone() {
+        let (read, write) = UnixStream::pair().unwrap();
+        assert_costs_nothing(OwnedFd::from(read), OwnedFd::from(write));
+    }
+}
+
+fn assert_costs_nothing(read: OwnedFd, write: OwnedFd) {
     let sandbox = sandbox();
-    let (read, write) = small_pipe();
+    // As with a real stderr, others have it open too.
+    let _shared = write.try_clone().unwrap();
     let diagnostics = onto(write);
     let mut logs = start(sandbox.path(), &diagnostics);
-    for n in 0..2000 {
-        diagnostics.push(format!("line {n}").as_bytes());
+    for _ in 0..100 {
+        diagnostics.push("more than a pipe or a socket takes\n".repeat(100).as_bytes());
     }
     logs.put(b"x\n"); // by now the thread waits for the pipe
     drop(read);

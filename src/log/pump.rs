@@ -166,7 +166,11 @@ impl Pump {
         let key = self.next_key;
         self.next_key += 1;
         let stream = Stream::new(id, log, pipe, key);
-        match epoll::add(&self.epoll, &stream.pipe, EventData::new_u64(key), EventFlags::IN) {
+        let added = match self.writers.get(log.0) {
+            Some(_) => epoll::add(&self.epoll, &stream.pipe, EventData::new_u64(key), EventFlags::IN),
+            None => Err(Errno::BADF),
+        };
+        match added {
             Ok(()) => self.streams.push(stream),
             Err(error) => {
                 self.archive.flaw(crate::error::Error::io("watch", "a child's output", error));
@@ -243,7 +247,7 @@ impl Pump {
         match writer.flow() {
             Flow::Open => {}
             Flow::Stalled { until, .. } => {
-                if streams.by_ref().all(|stream| stream.redeliver(writer, archive)) {
+                if writer.settle(archive) && streams.by_ref().all(|stream| stream.redeliver(writer, archive)) {
                     writer.resume(archive);
                     self.release(log);
                 } else if until <= Instant::now() {
@@ -285,7 +289,6 @@ impl Pump {
         let changed = self.diagnostics.with_stderr(|stderr| {
             if blocked { epoll::add(epoll, stderr, data, EventFlags::OUT) } else { epoll::delete(epoll, stderr) }
         });
-        // Closed after its reader had gone: then it left the epoll by itself.
         self.stderr_blocked = blocked && changed.is_some_and(|result| result.is_ok());
     }
 

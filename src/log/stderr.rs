@@ -42,11 +42,14 @@ pub(super) struct Sink {
     stderr: Option<(OwnedFd, Kind)>,
     lines: Vec<u8>,
     done: usize,
+    /// The reader is gone. The descriptor stays open: others share what it is open on, so closing it would not take it out of
+    /// an epoll. [KF-44]
+    deaf: bool,
 }
 
 impl Sink {
     pub(super) fn new(stderr: Option<OwnedFd>) -> Self {
-        Self { stderr: stderr.map(examine), lines: Vec::new(), done: 0 }
+        Self { stderr: stderr.map(examine), lines: Vec::new(), done: 0, deaf: false }
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -64,7 +67,7 @@ impl Sink {
 
     /// Writes once: whole lines where they fit into one write that no other writer's bytes can get into.
     pub(super) fn write(&mut self) -> Written {
-        let Some((fd, kind)) = &self.stderr else { return Written::Deaf };
+        let Some((fd, kind)) = self.stderr.as_ref().filter(|_| !self.deaf) else { return Written::Deaf };
         let piece = piece(&self.lines[self.done..]);
         match write_once(fd.as_fd(), kind, piece) {
             Ok(count) => {
@@ -84,7 +87,7 @@ impl Sink {
             }
             Err(_) => {
                 self.load(Vec::new());
-                self.stderr = None;
+                self.deaf = true;
                 Written::Deaf
             }
         }

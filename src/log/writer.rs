@@ -209,6 +209,11 @@ impl Writer {
         self.dropped += data.len() as u64;
     }
 
+    /// Tries to write what is owed, after which children's bytes may follow.
+    pub(super) fn settle(&mut self, archive: &mut Archive) -> bool {
+        self.pay(archive, false).is_ok()
+    }
+
     /// Everything that was held back is written: the children go on.
     pub(super) fn resume(&mut self, archive: &Archive) {
         self.flow = Flow::Open;
@@ -272,6 +277,10 @@ impl Writer {
         self.look(archive, true);
         if let Flow::Dropping { retry: None } = self.flow {
             self.give_up();
+        }
+        if self.flow == Flow::Open && self.loss.bytes > 0 {
+            // Told now, or by the retry that the failure sets.
+            let _ = self.pay(archive, false);
         }
         if self.rotate_now && !is_live {
             self.rotate(archive);
