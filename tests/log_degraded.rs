@@ -1,5 +1,7 @@
 //! A log that takes no bytes: the child is held back, then bytes are dropped and counted to the last one. The limit on the
-//! size of files (RLIMIT_FSIZE) plays the full disk here; `root_log_full.rs` has a really full one.
+//! size of files (`RLIMIT_FSIZE`) plays the full disk here; `root_log_full.rs` has a really full one.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
 
 mod common;
 
@@ -16,17 +18,11 @@ fn limit(bytes: Option<u64>) {
 }
 
 fn degraded(report: &Report) -> Option<String> {
-    match report {
-        Report::Degraded { error, .. } => Some(error.to_string()),
-        _ => None,
-    }
+    if let Report::Degraded { error, .. } = report { Some(error.to_string()) } else { None }
 }
 
 fn recovered(report: &Report) -> Option<u64> {
-    match report {
-        Report::Recovered { dropped, .. } => Some(*dropped),
-        _ => None,
-    }
+    if let Report::Recovered { dropped, .. } = report { Some(*dropped) } else { None }
 }
 
 #[test]
@@ -153,9 +149,14 @@ fn stop_waits_for_no_space() {
     logs.wait(degraded);
     let reports = logs.stop();
     limit(None);
-    let counted = reports.iter().find_map(|report| match report {
-        Report::Ended { stream, bytes, dropped, .. } if *stream == id => Some((*bytes, *dropped)),
-        _ => None,
+    let counted = reports.iter().find_map(|report| {
+        if let Report::Ended { stream, bytes, dropped, .. } = report
+            && *stream == id
+        {
+            Some((*bytes, *dropped))
+        } else {
+            None
+        }
     });
     let all = lines(1000).len() as u64;
     assert_eq!(counted, Some((all, all)));

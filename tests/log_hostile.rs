@@ -1,5 +1,7 @@
 //! What others do to a log's name, before the start and while it is written.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::logs::{KEEP, Logs, content, lines, names, sandbox, silent, whole, write_all};
@@ -114,9 +116,14 @@ fn a_symlink_that_takes_the_logs_place_is_not_followed_and_is_told() {
     fs::rename(&path, sandbox.path().join("aside")).unwrap();
     symlink(&target, &path).unwrap();
     logs.put(b"two\n");
-    let error = logs.wait(|report| match report {
-        Report::Degraded { log, error } if log == "executor" => Some(error.to_string()),
-        _ => None,
+    let error = logs.wait(|report| {
+        if let Report::Degraded { log, error } = report
+            && log == "executor"
+        {
+            Some(error.to_string())
+        } else {
+            None
+        }
     });
     assert!(error.contains("symbolic link"), "{error}");
     assert_eq!(content(&target), b"theirs\n");

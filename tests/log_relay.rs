@@ -1,5 +1,7 @@
 //! Bytes from a child's pipe to its log: all of them, once, in order, whatever the child does.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::logs::{KEEP, Logs, content, lines, sandbox, silent, whole, write_all};
@@ -111,9 +113,10 @@ fn a_loud_child_does_not_keep_a_quiet_one_waiting() {
     let mut logs = Logs::start(sandbox.path(), KEEP, &["executor", "proxy"]);
     fs::remove_file(sandbox.path().join("executor.log")).unwrap(); // what the loud one writes is not kept
     let (loud, pipe) = logs.pipe_into(0);
+    let loud_lines = vec![b'\n'; 65536];
     let endless = std::thread::spawn(move || {
         let mut pipe = File::from(pipe);
-        while pipe.write_all(&[b'\n'; 65536]).is_ok() {}
+        while pipe.write_all(&loud_lines).is_ok() {}
     });
     for _ in 0..20 {
         let (quiet, pipe) = logs.pipe_into(1);

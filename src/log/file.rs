@@ -90,7 +90,7 @@ impl LogFile {
         (done, result)
     }
 
-    /// Whether the name still leads to this file. A change of its size by others is taken over: O_APPEND writes at the
+    /// Whether the name still leads to this file. A change of its size by others is taken over: `O_APPEND` writes at the
     /// real end, so a truncated file gets no hole. [GO-42]
     pub(super) fn is_in_place(&mut self, directory: BorrowedFd<'_>) -> rustix::io::Result<bool> {
         match statat(directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {

@@ -18,7 +18,7 @@ impl Loss {
     pub(super) fn add(&mut self, data: &[u8]) {
         let Some(last) = data.last() else { return };
         self.bytes += data.len() as u64;
-        self.newlines += data.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.newlines += newlines(data);
         self.open = *last != b'\n';
         self.since.get_or_insert_with(Stamp::now);
     }
@@ -31,6 +31,11 @@ impl Loss {
         let why = why.map_or_else(|| "the log could not be written".to_owned(), words);
         format!("minion: dropped {} bytes ({lines} lines) at {since}: {why}\n", self.bytes)
     }
+}
+
+/// How many lines end in `data`.
+pub(super) fn newlines(data: &[u8]) -> u64 {
+    data.split(|byte| *byte == b'\n').count() as u64 - 1
 }
 
 /// The errno as the C library words it, without std's number behind it.

@@ -10,13 +10,14 @@
 //! | `cut` | where a chunk is cut at a line end. Pure |
 //! | `file` | the open file, and what others do to its name |
 //! | `rotation`, `backup` | rotation through `file-rotate` under the original's names |
-//! | `shelf`, `packing` | the directory: retention, room on a full disk, gzip in slices |
+//! | `archive`, `packing` | the directory: retention, room on a full disk, gzip in slices |
 //! | `loss`, `tail` | what was dropped; the last lines |
 //! | `diagnostics`, `stderr` | minion's own lines |
 //! | `buffer`, `mailbox`, `timer` | the read buffer, queue and bell, the one timerfd |
 //!
 //! A byte's way: pipe, buffer, file. It is copied once more only into the tail, and into `held` when the disk is full.
 
+mod archive;
 mod backup;
 mod buffer;
 mod cut;
@@ -28,7 +29,6 @@ mod packing;
 mod pump;
 mod report;
 mod rotation;
-mod shelf;
 mod stderr;
 mod stream;
 mod tail;
@@ -39,6 +39,7 @@ pub use diagnostics::Diagnostics;
 pub use report::{LogId, Policy, Report, StreamId};
 
 use crate::error::{During, Error, Result};
+use archive::Archive;
 use mailbox::{Bell, Mailbox};
 use nix::sys::signal::SigSet;
 use pump::{Command, Pump};
@@ -46,7 +47,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
 use rustix::pipe::fcntl_setpipe_size;
-use shelf::Shelf;
+use std::mem;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,9 +71,14 @@ pub struct LogThread {
 }
 
 enum State {
-    Prepared { shelf: Shelf, writers: Vec<Writer> },
+    Prepared(Box<Prepared>),
     Running { thread: JoinHandle<()>, done: Arc<Bell> },
     Stopped,
+}
+
+struct Prepared {
+    archive: Archive,
+    writers: Vec<Writer>,
 }
 
 impl LogThread {
@@ -83,8 +89,8 @@ impl LogThread {
             return Err(Error::new("keep logs in", "the sandbox", "it is no directory"));
         }
         let reports = Arc::new(Mailbox::new()?);
-        let shelf = Shelf::new(directory, policy, Arc::clone(&reports));
-        let state = State::Prepared { shelf, writers: Vec::new() };
+        let archive = Archive::new(directory, policy, Arc::clone(&reports));
+        let state = State::Prepared(Box::new(Prepared { archive, writers: Vec::new() }));
         Ok(Self { commands: Arc::new(Mailbox::new()?), reports, diagnostics, state })
     }
 
@@ -92,33 +98,36 @@ impl LogThread {
     /// that no log may be: a symlink, a FIFO, a directory, a device, a file with a second name. The same name gives the same
     /// log.
     pub fn open(&mut self, name: &str) -> Result<LogId> {
-        let State::Prepared { shelf, writers } = &mut self.state else {
+        let State::Prepared(prepared) = &mut self.state else {
             return Err(Error::new("open the log", name, "the log thread is already running"));
         };
+        let Prepared { archive, writers } = &mut **prepared;
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
             return Err(Error::new("open the log", name, "that is no name of a log"));
         }
-        if let Some(known) = shelf.logs.iter().position(|log| log == name) {
+        if let Some(known) = archive.logs.iter().position(|log| log == name) {
             return Ok(LogId(known));
         }
-        writers.push(Writer::open(shelf.directory(), name)?);
-        shelf.logs.push(name.to_owned());
+        writers.push(Writer::open(archive.directory(), name)?);
+        archive.logs.push(name.to_owned());
         Ok(LogId(writers.len() - 1))
     }
 
     /// Starts the thread. Pipes that were handed over before are read from now on.
     pub fn start(&mut self) -> Result<()> {
-        let State::Prepared { shelf, writers } = std::mem::replace(&mut self.state, State::Stopped) else {
+        if !matches!(self.state, State::Prepared(_)) {
             return Err(Error::new("start", "the log thread", "it was started before"));
-        };
-        let pump = Pump::new(shelf, writers, Arc::clone(&self.commands), self.diagnostics.clone())?;
+        }
+        let State::Prepared(prepared) = mem::replace(&mut self.state, State::Stopped) else { return Ok(()) };
+        let Prepared { archive, writers } = *prepared;
+        let pump = Pump::new(archive, writers, Arc::clone(&self.commands), self.diagnostics.clone())?;
         let done = Arc::new(Bell::new()?);
         let at_end = AtEnd(Arc::clone(&done), self.diagnostics.clone());
         self.diagnostics.attend(true);
         let thread = Builder::new()
             .name("minion-log".to_owned())
             .stack_size(STACK)
-            .spawn(move || run(pump, at_end))
+            .spawn(move || run(pump, &at_end))
             .during("start", "the log thread")
             .inspect_err(|_| self.diagnostics.attend(false))?;
         self.state = State::Running { thread, done };
@@ -160,8 +169,8 @@ impl LogThread {
     /// because a disk hangs; the thread then stays where it is, and the caller may exit. The last reports can be fetched
     /// after it.
     pub fn stop(&mut self, deadline: Instant) -> bool {
-        let ended = match std::mem::replace(&mut self.state, State::Stopped) {
-            State::Prepared { .. } | State::Stopped => true,
+        let ended = match mem::replace(&mut self.state, State::Stopped) {
+            State::Prepared(_) | State::Stopped => true,
             State::Running { thread, done } => {
                 self.commands.post(Command::Stop(deadline));
                 wait(&done, deadline) && thread.join().is_ok()
@@ -183,7 +192,7 @@ impl Drop for AtEnd {
     }
 }
 
-fn run(mut pump: Pump, at_end: AtEnd) {
+fn run(mut pump: Pump, at_end: &AtEnd) {
     // A write into a closed pipe or over RLIMIT_FSIZE is an error here, not a death of the process. [KF-40]
     let _ = SigSet::all().thread_block();
     let mut guarded = |work: fn(&mut Pump) -> Result<ControlFlow<()>>| {

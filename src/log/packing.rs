@@ -7,7 +7,7 @@ use super::backup::{PACKED, PARTIAL};
 use crate::error::{Error, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, openat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -79,6 +79,10 @@ impl Job {
     fn start(directory: BorrowedFd<'_>, backup: String) -> Result<Option<Self>> {
         let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let source = match openat(directory, &backup, read, Mode::empty()) {
+            // A second name could lead to what is not ours to copy.
+            Ok(fd) if fstat(&fd).is_ok_and(|stat| stat.st_nlink > 1) => {
+                return Err(Error::new("pack", backup, "the file has a second name (hard link)"));
+            }
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(Error::io("pack", backup, error)),
@@ -115,7 +119,7 @@ fn partial(backup: &str) -> String {
 }
 
 fn is_removed(file: &File) -> bool {
-    rustix::fs::fstat(file).is_ok_and(|stat| stat.st_nlink == 0)
+    fstat(file).is_ok_and(|stat| stat.st_nlink == 0)
 }
 
 fn remove_partial(directory: BorrowedFd<'_>, backup: &str) {

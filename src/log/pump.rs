@@ -1,10 +1,10 @@
 //! The log thread: an epoll over the pipes of the children, and everything that touches a disk or stderr.
 
+use super::archive::Archive;
 use super::buffer::Buffer;
 use super::diagnostics::Diagnostics;
 use super::mailbox::Mailbox;
 use super::report::{LogId, StreamId};
-use super::shelf::Shelf;
 use super::stream::{Interest, Progress, Stream};
 use super::timer::Timer;
 use super::writer::{Flow, Writer};
@@ -40,7 +40,7 @@ pub(super) struct Pump {
     diagnostics: Diagnostics,
     /// Stderr is in the epoll, because it took no more.
     stderr_blocked: bool,
-    shelf: Shelf,
+    archive: Archive,
     writers: Vec<Writer>,
     streams: Vec<Stream>,
     next_key: u64,
@@ -49,7 +49,7 @@ pub(super) struct Pump {
 
 impl Pump {
     pub(super) fn new(
-        shelf: Shelf,
+        archive: Archive,
         writers: Vec<Writer>,
         commands: Arc<Mailbox<Command>>,
         diagnostics: Diagnostics,
@@ -68,7 +68,7 @@ impl Pump {
             commands,
             diagnostics,
             stderr_blocked: false,
-            shelf,
+            archive,
             writers,
             streams: Vec::new(),
             next_key: STREAMS,
@@ -78,14 +78,14 @@ impl Pump {
 
     /// What has to be done once, before the first round.
     pub(super) fn open_up(&mut self) {
-        self.shelf.open_up();
+        self.archive.open_up();
         self.write_lines();
     }
 
     /// Waits for something to do, and does a bounded amount of it: one read for each pipe that has data, one slice of
     /// packing. So no child can keep another one waiting.
     pub(super) fn round(&mut self) -> Result<ControlFlow<()>> {
-        let busy = !self.shelf.packer.is_idle() || self.streams.iter().any(is_finishing);
+        let busy = !self.archive.packer.is_idle() || self.streams.iter().any(is_finishing);
         self.timer.set(self.next_deadline())?;
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 16];
         let count = match epoll::wait(&self.epoll, &mut events, busy.then_some(&Timespec::default())) {
@@ -114,8 +114,8 @@ impl Pump {
             }
         }
         self.do_what_is_due();
-        if !self.shelf.packer.is_idle() {
-            self.shelf.pack(self.buffer.memory());
+        if !self.archive.packer.is_idle() {
+            self.archive.pack(self.buffer.memory());
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -126,7 +126,7 @@ impl Pump {
             Interest::Data | Interest::Nothing => None,
         });
         let retries = self.writers.iter().filter_map(Writer::retry);
-        pauses.chain(retries).chain(self.shelf.expiry).chain(self.buffer.due()).min()
+        pauses.chain(retries).chain(self.archive.expiry).chain(self.buffer.due()).min()
     }
 
     fn do_what_is_due(&mut self) {
@@ -137,8 +137,8 @@ impl Pump {
                 self.retry(log);
             }
         }
-        if self.shelf.expiry.is_some_and(|expiry| expiry <= now) {
-            self.shelf.prune();
+        if self.archive.expiry.is_some_and(|expiry| expiry <= now) {
+            self.archive.prune();
         }
         if self.buffer.due().is_some_and(|due| due <= now) {
             self.buffer.release(now);
@@ -154,7 +154,7 @@ impl Pump {
             Command::Rotate => {
                 for log in (0..self.writers.len()).map(LogId) {
                     let is_live = self.is_live(log);
-                    self.writers[log.0].rotate_soon(&mut self.shelf, is_live);
+                    self.writers[log.0].rotate_soon(&mut self.archive, is_live);
                 }
             }
             // Handled where the round ends.
@@ -166,11 +166,15 @@ impl Pump {
         let key = self.next_key;
         self.next_key += 1;
         let stream = Stream::new(id, log, pipe, key);
-        match epoll::add(&self.epoll, &stream.pipe, EventData::new_u64(key), EventFlags::IN) {
+        let added = match self.writers.get(log.0) {
+            Some(_) => epoll::add(&self.epoll, &stream.pipe, EventData::new_u64(key), EventFlags::IN),
+            None => Err(Errno::BADF),
+        };
+        match added {
             Ok(()) => self.streams.push(stream),
             Err(error) => {
-                self.shelf.flaw(crate::error::Error::io("watch", "a child's output", error));
-                self.shelf.report(stream.end());
+                self.archive.flaw(crate::error::Error::io("watch", "a child's output", error));
+                self.archive.report(stream.end());
             }
         }
     }
@@ -193,7 +197,7 @@ impl Pump {
         let stream = &mut self.streams[index];
         let log = stream.log;
         let before = stream.bytes();
-        let progress = stream.read(&mut self.writers[log.0], &mut self.shelf, self.buffer.memory());
+        let progress = stream.read(&mut self.writers[log.0], &mut self.archive, self.buffer.memory());
         self.buffer.touched(stream.bytes() - before);
         match progress {
             Progress::Goes(interest) => self.watch(index, interest),
@@ -206,8 +210,8 @@ impl Pump {
         let stream = self.streams.swap_remove(index);
         let log = stream.log;
         let is_live = self.is_live(log);
-        self.writers[log.0].ended(&mut self.shelf, is_live);
-        self.shelf.report(stream.end());
+        self.writers[log.0].ended(&mut self.archive, is_live);
+        self.archive.report(stream.end());
     }
 
     /// Tells the epoll what is wanted of a pipe from now on.
@@ -231,20 +235,20 @@ impl Pump {
             }
         };
         if let Err(error) = result {
-            self.shelf.flaw(crate::error::Error::io("watch", "a child's output", error));
+            self.archive.flaw(crate::error::Error::io("watch", "a child's output", error));
         }
     }
 
     /// A degraded log is tried again.
     fn retry(&mut self, log: LogId) {
-        let Self { writers, streams, shelf, .. } = self;
+        let Self { writers, streams, archive, .. } = self;
         let writer = &mut writers[log.0];
         let mut streams = streams.iter_mut().filter(|stream| stream.log == log);
         match writer.flow() {
             Flow::Open => {}
             Flow::Stalled { until, .. } => {
-                if streams.by_ref().all(|stream| stream.redeliver(writer, shelf)) {
-                    writer.resume(shelf);
+                if writer.settle(archive) && streams.by_ref().all(|stream| stream.redeliver(writer, archive)) {
+                    writer.resume(archive);
                     self.release(log);
                 } else if until <= Instant::now() {
                     self.give_up(log);
@@ -252,7 +256,7 @@ impl Pump {
             }
             Flow::Dropping { .. } if streams.any(|stream| stream.is_torn()) => writer.wait_for_line(),
             Flow::Dropping { .. } => {
-                writer.recover(shelf);
+                writer.recover(archive);
             }
         }
     }
@@ -285,13 +289,12 @@ impl Pump {
         let changed = self.diagnostics.with_stderr(|stderr| {
             if blocked { epoll::add(epoll, stderr, data, EventFlags::OUT) } else { epoll::delete(epoll, stderr) }
         });
-        // Closed after its reader had gone: then it left the epoll by itself.
         self.stderr_blocked = blocked && changed.is_some_and(|result| result.is_ok());
     }
 
     /// Everything that is in the pipes now goes into the logs, or is counted; nothing waits for space any more.
     fn close(&mut self, deadline: Instant) {
-        self.shelf.policy.stall = std::time::Duration::ZERO;
+        self.archive.policy.stall = std::time::Duration::ZERO;
         let now = Instant::now();
         for log in (0..self.writers.len()).map(LogId) {
             if let Flow::Stalled { .. } = self.writers[log.0].flow() {
@@ -309,10 +312,10 @@ impl Pump {
         }
         for writer in &mut self.writers {
             if let Flow::Dropping { .. } = writer.flow() {
-                writer.recover(&mut self.shelf);
+                writer.recover(&mut self.archive);
             }
         }
-        self.shelf.stop_packing();
+        self.archive.stop_packing();
         self.diagnostics.attend(false);
         self.diagnostics.flush(deadline);
     }

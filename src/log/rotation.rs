@@ -9,7 +9,7 @@ use super::file::LogFile;
 use crate::error::{Error, Result};
 use file_rotate::compression::Compression;
 use file_rotate::{ContentLimit, FileRotate};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags, Stat, fstat, stat, unlinkat};
 use std::fs::OpenOptions;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -40,8 +40,7 @@ pub(super) fn rotate(
     if !file.is_in_place(directory).map_err(failed)? {
         return LogFile::open(directory, &file_name(log)).map(|file| Rotated { file, backup: None, flaw: None });
     }
-    // The directory by its descriptor: right also when it was renamed, or is too deep for a path.
-    let path = PathBuf::from(format!("/proc/self/fd/{}/{}", directory.as_raw_fd(), file_name(log)));
+    let path = by_descriptor(directory)?.join(file_name(log));
     let scheme = Scheme { directory, log, retention };
     // It asserts that the file is there and the backup is not [CR-42]: both was seen a moment ago, but others may act.
     let outcome = catch_unwind(AssertUnwindSafe(move || {
@@ -60,12 +59,26 @@ pub(super) fn rotate(
     LogFile::open(directory, &file_name(log)).map(|file| Rotated { file, backup, flaw })
 }
 
+/// The directory by its descriptor: right also when it was renamed, removed, or is too deep for a path. Looked at first, for
+/// where no proc is mounted the crate would make directories of these names. [CR-45]
+fn by_descriptor(directory: BorrowedFd<'_>) -> Result<PathBuf> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let same = |there: &Stat, here: &Stat| (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino);
+    match (stat(&path), fstat(directory)) {
+        (Ok(there), Ok(here)) if same(&there, &here) => Ok(path),
+        _ => {
+            Err(Error::new("rotate logs through", path.display(), "it does not lead to the sandbox")
+                .hint("mount /proc"))
+        }
+    }
+}
+
 /// `executor.log`
 pub(super) fn file_name(log: &str) -> String {
     format!("{log}.log")
 }
 
-/// Without O_CREAT, so that the crate can rename and remove, but not make a file. [CR-40]
+/// Without `O_CREAT`, so that the crate can rename and remove, but not make a file. [CR-40]
 fn only_existing() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -82,7 +95,7 @@ pub(super) fn prune(directory: BorrowedFd<'_>, log: &str, retention: Retention) 
     for (index, backup) in backups.into_iter().enumerate() {
         if retention.is_over(backup.stamp, index) {
             let name = backup.file_name(log);
-            if let Err(error) = rustix::fs::unlinkat(directory, &name, rustix::fs::AtFlags::empty()) {
+            if let Err(error) = unlinkat(directory, &name, AtFlags::empty()) {
                 flaw = Err(Error::io("remove the backup", name, error));
             }
         } else {

@@ -1,5 +1,6 @@
 //! A stderr of any kind, written to without waiting for its reader.
 
+use super::loss::newlines;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -12,7 +13,7 @@ const PIPE_BUF: usize = 4096;
 
 /// How it can be written to without waiting.
 enum Kind {
-    /// Opened anew with O_NONBLOCK: to set that flag on the descriptor we got would set it for everyone who shares it. [KF-42]
+    /// Opened anew with `O_NONBLOCK`: to set that flag on the descriptor we got would set it for everyone who shares it. [KF-42]
     Reopened,
     Socket,
     /// It could not be opened anew: asked before each write, which is of a size that then fits. Another writer may be faster
@@ -41,11 +42,14 @@ pub(super) struct Sink {
     stderr: Option<(OwnedFd, Kind)>,
     lines: Vec<u8>,
     done: usize,
+    /// The reader is gone. The descriptor stays open: others share what it is open on, so closing it would not take it out of
+    /// an epoll. [KF-44]
+    deaf: bool,
 }
 
 impl Sink {
     pub(super) fn new(stderr: Option<OwnedFd>) -> Self {
-        Self { stderr: stderr.map(examine), lines: Vec::new(), done: 0 }
+        Self { stderr: stderr.map(examine), lines: Vec::new(), done: 0, deaf: false }
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -63,7 +67,7 @@ impl Sink {
 
     /// Writes once: whole lines where they fit into one write that no other writer's bytes can get into.
     pub(super) fn write(&mut self) -> Written {
-        let Some((fd, kind)) = &self.stderr else { return Written::Deaf };
+        let Some((fd, kind)) = self.stderr.as_ref().filter(|_| !self.deaf) else { return Written::Deaf };
         let piece = piece(&self.lines[self.done..]);
         match write_once(fd.as_fd(), kind, piece) {
             Ok(count) => {
@@ -76,14 +80,14 @@ impl Sink {
             // No space is a matter of time; everything else, EPIPE first of all, is for good. [GO-43]
             Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
                 let bytes = piece.len();
-                let lines = piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+                let lines = newlines(piece);
                 self.done += bytes;
                 self.settle();
                 Written::Refused { bytes, lines }
             }
             Err(_) => {
                 self.load(Vec::new());
-                self.stderr = None;
+                self.deaf = true;
                 Written::Deaf
             }
         }

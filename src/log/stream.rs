@@ -1,7 +1,7 @@
 //! One pipe of a child: read into the thread's buffer, handed to its log, held back or dropped when the log says so.
 
+use super::archive::Archive;
 use super::report::{LogId, Report, StreamId};
-use super::shelf::Shelf;
 use super::tail::Tail;
 use super::writer::{Flow, Writer};
 use rustix::io::Errno;
@@ -94,7 +94,7 @@ impl Stream {
     }
 
     /// Reads once and delivers.
-    pub(super) fn read(&mut self, writer: &mut Writer, shelf: &mut Shelf, buffer: &mut [u8]) -> Progress {
+    pub(super) fn read(&mut self, writer: &mut Writer, archive: &mut Archive, buffer: &mut [u8]) -> Progress {
         if matches!(writer.flow(), Flow::Stalled { .. }) {
             return Progress::Goes(Interest::Nothing);
         }
@@ -106,13 +106,13 @@ impl Stream {
             Ok(0) => Progress::Ended,
             Ok(count) => {
                 self.left = self.left.map(|left| left.saturating_sub(count as u64));
-                self.accept(writer, shelf, &buffer[..count]);
+                self.accept(writer, archive, &buffer[..count]);
                 self.next(count)
             }
             Err(Errno::AGAIN) if self.left.is_some() => Progress::Ended,
             Err(Errno::AGAIN | Errno::INTR) => Progress::Goes(Interest::Data),
             Err(error) => {
-                shelf.flaw(crate::error::Error::io("read", "a child's output", error));
+                archive.flaw(crate::error::Error::io("read", "a child's output", error));
                 Progress::Ended
             }
         }
@@ -127,19 +127,19 @@ impl Stream {
         }
     }
 
-    fn accept(&mut self, writer: &mut Writer, shelf: &mut Shelf, data: &[u8]) {
+    fn accept(&mut self, writer: &mut Writer, archive: &mut Archive, data: &[u8]) {
         self.bytes += data.len() as u64;
         self.tail.extend(data);
         let rest = if self.torn || matches!(writer.flow(), Flow::Dropping { .. }) {
-            self.lose_some(writer, shelf, data)
+            self.lose_some(writer, archive, data)
         } else {
             data
         };
-        self.deliver(writer, shelf, rest);
+        self.deliver(writer, archive, rest);
     }
 
     /// Drops `data`, or only the line it begins in when the log takes bytes again. Returns what is to be delivered.
-    fn lose_some<'a>(&mut self, writer: &mut Writer, shelf: &mut Shelf, data: &'a [u8]) -> &'a [u8] {
+    fn lose_some<'a>(&mut self, writer: &mut Writer, archive: &mut Archive, data: &'a [u8]) -> &'a [u8] {
         let due = writer.retry().is_none_or(|retry| retry <= Instant::now());
         // Where a whole line begins; the end of the data is no such place while a line is torn.
         let line = match data.iter().position(|byte| *byte == b'\n') {
@@ -149,7 +149,7 @@ impl Stream {
         };
         let (lost, kept) = data.split_at(line.unwrap_or(data.len()));
         self.lose(writer, lost);
-        let open = line.is_some() && (writer.flow() == Flow::Open || writer.recover(shelf));
+        let open = line.is_some() && (writer.flow() == Flow::Open || writer.recover(archive));
         if open {
             return kept;
         }
@@ -165,19 +165,19 @@ impl Stream {
         }
     }
 
-    fn deliver(&mut self, writer: &mut Writer, shelf: &mut Shelf, data: &[u8]) {
+    fn deliver(&mut self, writer: &mut Writer, archive: &mut Archive, data: &[u8]) {
         if data.is_empty() {
             return;
         }
-        if let Err(taken) = writer.append(shelf, self.id, data) {
+        if let Err(taken) = writer.append(archive, self.id, data) {
             self.held = data[taken..].to_vec();
         }
     }
 
     /// Offers the log again what it did not take. True when nothing is held any more.
-    pub(super) fn redeliver(&mut self, writer: &mut Writer, shelf: &mut Shelf) -> bool {
+    pub(super) fn redeliver(&mut self, writer: &mut Writer, archive: &mut Archive) -> bool {
         let held = mem::take(&mut self.held);
-        self.deliver(writer, shelf, &held);
+        self.deliver(writer, archive, &held);
         !self.holds()
     }
 

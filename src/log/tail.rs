@@ -46,14 +46,16 @@ mod tests {
 
     fn tail(chunks: &[&[u8]]) -> String {
         let mut tail = Tail::default();
-        chunks.iter().for_each(|chunk| tail.extend(chunk));
+        for chunk in chunks {
+            tail.extend(chunk);
+        }
         String::from_utf8(tail.take()).unwrap()
     }
 
     #[test]
     fn keeps_the_last_twenty_lines_over_chunk_borders() {
-        let all: String = (0..50).map(|n| format!("line {n}\n")).collect();
-        let expected: String = (30..50).map(|n| format!("line {n}\n")).collect();
+        let lines = |from, to| (from..to).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
+        let (all, expected) = (lines(0, 50), lines(30, 50));
         assert_eq!(tail(&[all.as_bytes()]), expected);
         assert_eq!(tail(&all.as_bytes().chunks(7).collect::<Vec<_>>()), expected);
     }
@@ -69,7 +71,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_bounded_in_bytes_and_the_first_is_whole() {
-        let all: String = (0..30).map(|n| format!("{n:02}{}\n", "x".repeat(2000))).collect();
+        let all = (0..30).map(|n| format!("{n:02}{}\n", "x".repeat(2000))).collect::<Vec<_>>().concat();
         let kept = tail(&all.as_bytes().chunks(4096).collect::<Vec<_>>());
         assert!(kept.len() <= BYTES);
         assert_eq!(kept.lines().count(), 8);

@@ -1,11 +1,11 @@
 //! One log: the bytes of its streams go into its file, in whole lines, for as long as the disk takes them.
 
+use super::archive::Archive;
 use super::cut::{Cut, cut};
 use super::file::LogFile;
 use super::loss::Loss;
 use super::report::{Report, StreamId};
 use super::rotation::{self, Rotated};
-use super::shelf::Shelf;
 use crate::error::{Error, Result};
 use rustix::io::Errno;
 use std::mem;
@@ -90,16 +90,16 @@ impl Writer {
 
     /// Puts a stream's bytes into the log. `Err` says how many of them it took before it could take no more; from then on
     /// [`flow`](Self::flow) is not open.
-    pub(super) fn append(&mut self, shelf: &mut Shelf, stream: StreamId, data: &[u8]) -> Result<(), usize> {
-        self.look(shelf, false);
+    pub(super) fn append(&mut self, archive: &mut Archive, stream: StreamId, data: &[u8]) -> Result<(), usize> {
+        self.look(archive, false);
         // The last line of the stream before stays as it is; this one begins a line of its own.
         let begins = self.owner.replace(stream) != Some(stream);
-        self.pay(shelf, begins).map_err(|Unpaid| 0_usize)?;
-        self.put(shelf, data)
+        self.pay(archive, begins).map_err(|Unpaid| 0_usize)?;
+        self.put(archive, data)
     }
 
     /// Writes what is owed, before which no child's byte may be written: a newline, and the line about a loss.
-    fn pay(&mut self, shelf: &mut Shelf, begins: bool) -> Result<(), Unpaid> {
+    fn pay(&mut self, archive: &mut Archive, begins: bool) -> Result<(), Unpaid> {
         let lost = self.loss.bytes > 0;
         if (begins || lost) && self.owed.is_empty() && !self.file.is_at_line_start() {
             self.owed.push(b'\n');
@@ -112,7 +112,7 @@ impl Writer {
             return Ok(());
         }
         let owed = mem::take(&mut self.owed);
-        let result = self.put(shelf, &owed);
+        let result = self.put(archive, &owed);
         let taken = result.err().unwrap_or(owed.len());
         if taken > before {
             // The line about the loss is begun, its count is fixed: what is lost from now on gets a line of its own.
@@ -124,18 +124,18 @@ impl Writer {
         result.map_err(|_| Unpaid)
     }
 
-    fn put(&mut self, shelf: &mut Shelf, data: &[u8]) -> Result<(), usize> {
+    fn put(&mut self, archive: &mut Archive, data: &[u8]) -> Result<(), usize> {
         let mut taken = 0;
         while let Some(rest @ [_, ..]) = data.get(taken..) {
-            match cut(rest, self.file.size(), self.limit(shelf), self.file.is_at_line_start()) {
-                Cut::Rotate => self.rotate(shelf),
+            match cut(rest, self.file.size(), self.limit(archive), self.file.is_at_line_start()) {
+                Cut::Rotate => self.rotate(archive),
                 Cut::Write(count) => {
                     let (done, result) = self.file.write(&rest[..count]);
                     taken += done;
                     if let Err(errno) = result
-                        && !self.make_room(shelf, errno)
+                        && !self.make_room(archive, errno)
                     {
-                        self.degrade(shelf, errno);
+                        self.degrade(archive, errno);
                         return Err(taken);
                     }
                 }
@@ -144,11 +144,11 @@ impl Writer {
         Ok(())
     }
 
-    fn limit(&self, shelf: &Shelf) -> u64 {
+    fn limit(&self, archive: &Archive) -> u64 {
         if self.rotate_after.is_some_and(|after| Instant::now() < after) {
             return u64::MAX;
         }
-        match shelf.policy.max_size {
+        match archive.policy.max_size {
             _ if self.rotate_now && self.file.size() > 0 => self.file.size(),
             0 => u64::MAX,
             limit => limit,
@@ -156,14 +156,14 @@ impl Writer {
     }
 
     /// After a failed write: whether there is reason to try again at once.
-    fn make_room(&mut self, shelf: &mut Shelf, errno: Errno) -> bool {
+    fn make_room(&mut self, archive: &mut Archive, errno: Errno) -> bool {
         match errno {
-            Errno::NOSPC | Errno::DQUOT => shelf.sacrifice(&self.name),
+            Errno::NOSPC | Errno::DQUOT => archive.sacrifice(&self.name),
             // The file may not grow (RLIMIT_FSIZE), but another one may, even if it takes the rest of a line. [KF-40]
             Errno::FBIG => {
                 let before = self.file.size();
                 if before > 0 {
-                    self.rotate(shelf);
+                    self.rotate(archive);
                 }
                 self.file.size() < before
             }
@@ -171,16 +171,16 @@ impl Writer {
         }
     }
 
-    fn degrade(&mut self, shelf: &Shelf, errno: Errno) {
+    fn degrade(&mut self, archive: &Archive, errno: Errno) {
         let now = Instant::now();
         if self.why != Some(errno) {
             let error = Error::io("write", self.file.name(), errno);
-            shelf.report(Report::Degraded { log: self.name.clone(), error });
+            archive.report(Report::Degraded { log: self.name.clone(), error });
             self.why = Some(errno);
         }
         let retry = now + LOOK;
         self.flow = match self.flow {
-            Flow::Open => Flow::Stalled { until: now + shelf.policy.stall, retry },
+            Flow::Open => Flow::Stalled { until: now + archive.policy.stall, retry },
             Flow::Stalled { until, .. } => Flow::Stalled { until, retry },
             Flow::Dropping { .. } => Flow::Dropping { retry: Some(retry) },
         };
@@ -209,38 +209,43 @@ impl Writer {
         self.dropped += data.len() as u64;
     }
 
+    /// Tries to write what is owed, after which children's bytes may follow.
+    pub(super) fn settle(&mut self, archive: &mut Archive) -> bool {
+        self.pay(archive, false).is_ok()
+    }
+
     /// Everything that was held back is written: the children go on.
-    pub(super) fn resume(&mut self, shelf: &Shelf) {
+    pub(super) fn resume(&mut self, archive: &Archive) {
         self.flow = Flow::Open;
         self.blamed = self.why.take();
         let dropped = mem::take(&mut self.dropped);
-        shelf.report(Report::Recovered { log: self.name.clone(), dropped });
+        archive.report(Report::Recovered { log: self.name.clone(), dropped });
     }
 
     /// Tries to tell the loss in the log. True when that worked, and the log takes bytes again.
-    pub(super) fn recover(&mut self, shelf: &mut Shelf) -> bool {
-        if self.why == Some(Errno::NOSPC) && !shelf.has_room() {
+    pub(super) fn recover(&mut self, archive: &mut Archive) -> bool {
+        if self.why == Some(Errno::NOSPC) && !archive.has_room() {
             self.flow = Flow::Dropping { retry: Some(Instant::now() + LOOK) };
             return false;
         }
-        self.look(shelf, true);
-        let told = self.pay(shelf, false).is_ok();
+        self.look(archive, true);
+        let told = self.pay(archive, false).is_ok();
         if told {
-            self.resume(shelf);
+            self.resume(archive);
         }
         told
     }
 
     /// Notices when the name leads elsewhere: removed, replaced or truncated from outside. At most four times a second. [GO-42]
-    fn look(&mut self, shelf: &Shelf, now_at_all_events: bool) {
+    fn look(&mut self, archive: &Archive, now_at_all_events: bool) {
         let now = Instant::now();
         if !now_at_all_events && now.duration_since(self.looked) < LOOK {
             return;
         }
         self.looked = now;
-        let placed = match self.file.is_in_place(shelf.directory()) {
+        let placed = match self.file.is_in_place(archive.directory()) {
             Ok(true) => Ok(()),
-            Ok(false) => LogFile::open(shelf.directory(), self.file.name()).map(|file| {
+            Ok(false) => LogFile::open(archive.directory(), self.file.name()).map(|file| {
                 self.file = file;
                 self.owner = None;
             }),
@@ -248,50 +253,56 @@ impl Writer {
         };
         match placed {
             Ok(()) if mem::take(&mut self.misplaced) => {
-                shelf.report(Report::Recovered { log: self.name.clone(), dropped: 0 });
+                archive.report(Report::Recovered { log: self.name.clone(), dropped: 0 });
             }
             // The file that is open stays in use: better an unlinked log than none.
             Err(error) if !mem::replace(&mut self.misplaced, true) => {
-                shelf.report(Report::Degraded { log: self.name.clone(), error });
+                archive.report(Report::Degraded { log: self.name.clone(), error });
             }
             Ok(()) | Err(_) => {}
         }
     }
 
     /// Rotation was asked for: now, or at the end of the line that a live stream is in.
-    pub(super) fn rotate_soon(&mut self, shelf: &mut Shelf, is_live: bool) {
-        self.look(shelf, true);
+    pub(super) fn rotate_soon(&mut self, archive: &mut Archive, is_live: bool) {
+        self.look(archive, true);
         self.rotate_now = self.file.size() > 0;
         if self.rotate_now && (self.file.is_at_line_start() || !is_live) {
-            self.rotate(shelf);
+            self.rotate(archive);
         }
     }
 
     /// A stream is at its end. `is_live` says whether the log has others.
-    pub(super) fn ended(&mut self, shelf: &mut Shelf, is_live: bool) {
-        self.look(shelf, true);
+    pub(super) fn ended(&mut self, archive: &mut Archive, is_live: bool) {
+        self.look(archive, true);
         if let Flow::Dropping { retry: None } = self.flow {
             self.give_up();
         }
+        if self.flow == Flow::Open && self.loss.bytes > 0 {
+            // Told now, or by the retry that the failure sets.
+            let _ = self.pay(archive, false);
+        }
         if self.rotate_now && !is_live {
-            self.rotate(shelf);
+            self.rotate(archive);
         }
     }
 
-    fn rotate(&mut self, shelf: &mut Shelf) {
-        match rotation::rotate(shelf.directory(), &self.name, shelf.retention(), &mut self.file) {
+    fn rotate(&mut self, archive: &mut Archive) {
+        match rotation::rotate(archive.directory(), &self.name, archive.retention(), &mut self.file) {
             Ok(Rotated { file, backup, flaw }) => {
                 self.file = file;
                 self.rotate_now = false;
                 self.rotate_after = None;
-                flaw.into_iter().for_each(|error| shelf.flaw(error));
-                shelf.shelved(backup);
+                if let Some(error) = flaw {
+                    archive.flaw(error);
+                }
+                archive.archived(backup);
             }
             Err(error) => {
                 if self.rotate_after.replace(Instant::now() + ROTATE_AGAIN).is_none() {
-                    shelf.flaw(error);
+                    archive.flaw(error);
                 }
-                self.look(shelf, true);
+                self.look(archive, true);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! For the tests of the log thread: a sandbox with logs, pipes with writers, and the log read back as one stream.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 use super::{DEADLINE, wait_readable};
 use minion::log::{Diagnostics, LogId, LogThread, Policy, Report, StreamId};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -36,6 +38,11 @@ impl Logs {
         let mut thread = LogThread::prepare(sandbox, policy, silent()).unwrap();
         let ids = names.iter().map(|name| thread.open(name).unwrap()).collect();
         thread.start().unwrap();
+        Self::over(thread, ids)
+    }
+
+    /// Over a thread that runs.
+    pub fn over(thread: LogThread, ids: Vec<LogId>) -> Self {
         Self { thread, ids, seen: Vec::new(), next: 0 }
     }
 
@@ -66,9 +73,14 @@ impl Logs {
 
     /// Waits for the end of a stream: bytes, dropped bytes, tail.
     pub fn ended(&mut self, id: StreamId) -> (u64, u64, Vec<u8>) {
-        self.wait(|report| match report {
-            Report::Ended { stream, bytes, dropped, tail } if *stream == id => Some((*bytes, *dropped, tail.clone())),
-            _ => None,
+        self.wait(|report| {
+            if let Report::Ended { stream, bytes, dropped, tail } = report
+                && *stream == id
+            {
+                Some((*bytes, *dropped, tail.clone()))
+            } else {
+                None
+            }
         })
     }
 
@@ -93,7 +105,9 @@ impl Logs {
 pub fn write_all(pipe: OwnedFd, pieces: Vec<Vec<u8>>) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut pipe = File::from(pipe);
-        pieces.iter().for_each(|piece| pipe.write_all(piece).unwrap());
+        for piece in &pieces {
+            pipe.write_all(piece).unwrap();
+        }
     })
 }
 

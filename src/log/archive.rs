@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const ROOM: u64 = 128 * 1024;
 
 /// The sandbox, the policy and the names of all logs.
-pub(super) struct Shelf {
+pub(super) struct Archive {
     directory: OwnedFd,
     pub(super) policy: Policy,
     pub(super) logs: Vec<String>,
@@ -26,8 +26,10 @@ pub(super) struct Shelf {
     pub(super) expiry: Option<Instant>,
 }
 
-impl Shelf {
+impl Archive {
     pub(super) fn new(directory: OwnedFd, mut policy: Policy, reports: Arc<Mailbox<Report>>) -> Self {
+        // Longer than anybody waits, and still a moment on the clock.
+        policy.stall = policy.stall.min(Duration::from_secs(365 * 86_400));
         // A file cannot grow over this in any case, and a rotation at a line end is better than an error inside one. [KF-40]
         if let Some(most) = getrlimit(Resource::Fsize).current {
             policy.max_size = if policy.max_size == 0 { most } else { policy.max_size.min(most) };
@@ -52,12 +54,12 @@ impl Shelf {
     }
 
     /// A backup was made just now.
-    pub(super) fn shelved(&mut self, backup: Option<String>) {
+    pub(super) fn archived(&mut self, backup: Option<String>) {
         if let (true, Some(backup)) = (self.policy.gzip, backup) {
             self.packer.add(backup);
         }
         if let (None, Some(age)) = (self.expiry, self.policy.max_age) {
-            self.expiry = Some(Instant::now() + age);
+            self.expiry = Instant::now().checked_add(age);
         }
     }
 
@@ -90,11 +92,10 @@ impl Shelf {
             }
         }
         // A moment later than due, so that the look at that time finds it over.
-        self.expiry = self
-            .policy
-            .max_age
-            .zip(oldest)
-            .map(|(most, stamp)| Instant::now() + most.saturating_sub(stamp.age()) + Duration::from_millis(2));
+        self.expiry = self.policy.max_age.zip(oldest).and_then(|(most, stamp)| {
+            let left = most.saturating_sub(stamp.age()).saturating_add(Duration::from_millis(2));
+            Instant::now().checked_add(left)
+        });
     }
 
     /// Packs the next slice of a backup, if one waits for it.
