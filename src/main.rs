@@ -5,7 +5,7 @@ mod setup;
 
 use minion::cli::{self, Command};
 use minion::process::memory;
-use minion::process::signals::Signals;
+use minion::process::signals::{self, Signals, StartMask};
 use minion::rehearsal;
 use minion::task::ExitCode as Code;
 use std::io::Write;
@@ -13,13 +13,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(match cli::parse(std::env::args_os().skip(1)) {
-        Ok(command) => dispatch(command),
+    // First of all, whatever the command will be: a signal waits from here on. [KF-81]
+    let mask = signals::block_all();
+    let result = match cli::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Run(options)) => Ok(run(&options)),
+        Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
             say(std::io::stderr(), &usage.to_string());
-            Code::Usage as u8
+            Ok(Code::Usage as u8)
         }
-    })
+    };
+    ExitCode::from(result.unwrap_or_else(|error| {
+        say(std::io::stderr(), &format!("minion: {error}\n"));
+        Code::Setup as u8
+    }))
 }
 
 fn dispatch(command: Command) -> u8 {
@@ -35,7 +42,7 @@ fn dispatch(command: Command) -> u8 {
     }
 }
 
-/// The main job. Signals are taken first: one that comes during set-up waits for the loop.
+/// The main job. A signal that comes during set-up waits for the loop.
 fn run(options: &cli::RunOptions) -> u8 {
     memory::use_one_arena();
     let prepared = Signals::take_over().and_then(|signals| setup::prepare(options, signals));

@@ -5,7 +5,7 @@
 
 use super::procfs;
 use crate::error::{Error, Result};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,6 +22,24 @@ pub struct Received {
     pub sender: u32,
     /// The sender's uid.
     pub uid: u32,
+}
+
+/// The signal mask that the process was started with. Dropping it changes nothing.
+#[derive(Debug)]
+pub struct StartMask(SigSet);
+
+impl StartMask {
+    /// `pthread_sigmask` back to it; a signal that waited arrives now.
+    pub fn restore(self) -> Result<()> {
+        self.0.thread_set_mask().map_err(|errno| Error::io("restore the mask of", "signals", io::Error::from(errno)))
+    }
+}
+
+/// Blocks every signal, the first thing in `main`: reading the command line takes a millisecond on a cold machine, and a
+/// SIGTERM in it would be death by default action.
+pub fn block_all() -> Result<StartMask> {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    before.map(StartMask).map_err(|errno| Error::io("block", "signals", io::Error::from(errno)))
 }
 
 /// Every signal of this process, blocked and readable.

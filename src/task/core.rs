@@ -50,7 +50,7 @@ pub enum Output {
 enum Phase {
     Up,
     Stopping(Stop),
-    Over,
+    Over(Reason),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Core {
     pub fn is_stopping(&self) -> bool {
         match self.phase {
             Phase::Up => false,
-            Phase::Stopping(_) | Phase::Over => true,
+            Phase::Stopping(_) | Phase::Over(_) => true,
         }
     }
 
@@ -109,7 +109,9 @@ impl Core {
     pub fn reason(&self) -> Option<Reason> {
         match self.phase {
             Phase::Stopping(stop) => Some(stop.reason),
-            Phase::Up | Phase::Over => None,
+            // The last report is performed when it is over already, and what it says depends on the reason.
+            Phase::Over(reason) => Some(reason),
+            Phase::Up => None,
         }
     }
 
@@ -123,7 +125,7 @@ impl Core {
         let own = match self.phase {
             Phase::Up => None,
             Phase::Stopping(stop) => Some(stop.kill_at.unwrap_or(stop.end_at)),
-            Phase::Over => return None,
+            Phase::Over(_) => return None,
         };
         self.members.iter().filter_map(|member| member.task.deadline()).chain(own).min()
     }
@@ -131,7 +133,7 @@ impl Core {
     /// Takes an input and says what is to be done, in this order.
     pub fn step(&mut self, input: Input, now: Instant) -> Vec<Output> {
         let mut outputs = Vec::new();
-        if self.phase == Phase::Over {
+        if let Phase::Over(_) = self.phase {
             return outputs;
         }
         match input {
@@ -190,7 +192,7 @@ impl Core {
 
     fn signalled(&mut self, signal: i32, now: Instant, outputs: &mut Vec<Output>) {
         let insists = match self.phase {
-            Phase::Up | Phase::Over => false,
+            Phase::Up | Phase::Over(_) => false,
             Phase::Stopping(stop) => signal != libc::SIGHUP && now >= stop.since + SECOND_SIGNAL_AFTER,
         };
         self.stop(Reason::Signal(signal), now, outputs);
@@ -244,7 +246,7 @@ impl Core {
         let Phase::Stopping(stop) = self.phase else { return };
         let all_ended = self.members.iter().all(|member| member.task.state() == State::Ended);
         if all_ended || stop.end_at <= now {
-            self.phase = Phase::Over;
+            self.phase = Phase::Over(stop.reason);
             let executor = self.members.iter().find(|member| member.role == Role::Executor);
             outputs.push(Output::Over(Outcome {
                 reason: stop.reason,

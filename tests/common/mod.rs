@@ -4,7 +4,10 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)] // each test file is a crate of its own and uses a part of this
 
+pub mod fifo;
 pub mod logs;
+pub mod minion;
+pub mod proc;
 pub mod sandbox;
 pub mod simulation;
 
