@@ -205,8 +205,7 @@ fn the_program_needs_no_loader() {
     fs::File::open(minion()).unwrap().read_exact(&mut start).unwrap();
     let half = |at: usize| usize::from(u16::from_le_bytes(start[at..at + 2].try_into().unwrap()));
     let (size, count) = (half(54), half(56));
-    let kinds: Vec<u32> = (0..count)
-        .map(|nth| u32::from_le_bytes(start[64 + nth * size..68 + nth * size].try_into().unwrap()))
-        .collect();
+    let kinds: Vec<u32> =
+        (0..count).map(|nth| u32::from_le_bytes(start[64 + nth * size..68 + nth * size].try_into().unwrap())).collect();
     assert!(kinds.contains(&1) && !kinds.contains(&3), "{kinds:?}");
 }
