@@ -13,6 +13,7 @@
 #[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
+use common::alone::{self, Named, again};
 use minion::namespace::enter_private_mounts;
 use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
@@ -24,10 +25,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
-const ROLE: &str = "MINION_TEST_ROLE";
 const DIRECTORY: &str = "MINION_TEST_DIRECTORY";
 
-const TESTS: &[(&str, fn())] = &[
+const TESTS: &[Named] = &[
     ("mounts_come_in_and_do_not_get_out", mounts_come_in_and_do_not_get_out),
     ("a_process_with_another_thread_is_refused", || run("refused_with_threads")),
     ("an_older_thread_stays_in_the_old_namespace", || run("older_thread")),
@@ -35,7 +35,7 @@ const TESTS: &[(&str, fn())] = &[
     ("another_user_is_told_to_be_root", || run("another_user")),
 ];
 
-const ROLES: &[(&str, fn())] = &[
+const ROLES: &[Named] = &[
     ("host", host),
     ("entering", entering),
     ("refused_with_threads", refused_with_threads),
@@ -44,46 +44,13 @@ const ROLES: &[(&str, fn())] = &[
     ("another_user", another_user),
 ];
 
-/// Understands what `cargo test` and nextest pass: filters, `--exact`, `--list`.
 fn main() {
-    if let Ok(role) = env::var(ROLE) {
-        return ROLES.iter().find(|(name, _)| *name == role).expect("a known role").1();
-    }
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let wanted = |name: &str| {
-        filters.is_empty()
-            || filters.iter().any(|filter| if has("--exact") { name == *filter } else { name.contains(*filter) })
-    };
-    // None is ignored, and `terse` after --format is no filter.
-    let (list, none) = (has("--list"), has("--ignored"));
-    let mut passed = 0;
-    for (name, test) in TESTS {
-        if list && !none {
-            println!("{name}: test");
-        } else if !list && !none && wanted(name) {
-            test();
-            println!("test {name} ... ok");
-            passed += 1;
-        }
-    }
-    if !list {
-        println!("test result: ok. {passed} passed");
-    }
+    alone::main(TESTS, ROLES);
 }
 
-fn again(role: &str) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.env(ROLE, role);
-    command
-}
-
-/// A role in a process of its own, which has to succeed.
 fn run(role: &str) {
     need!("root", "mountns");
-    let status = again(role).status().unwrap();
-    assert!(status.success(), "{role}: {status}");
+    alone::run(role);
 }
 
 fn namespace(of: &str) -> PathBuf {

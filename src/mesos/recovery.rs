@@ -30,7 +30,7 @@ pub enum Reading {
 }
 
 /// The reading of a v1 agent from 1.10 on: `<id>[/mesos/<child>…]`, anything else is not its own. Before 1.10 the isolators
-/// took the last component of any path for a container. [ME-05]
+/// took the last component of any path for a container. [ME-40]
 pub fn v1(below_root: &Path) -> Reading {
     let parts = components(below_root);
     match parts.as_slice() {
@@ -44,7 +44,7 @@ pub fn v1(below_root: &Path) -> Reading {
 }
 
 /// The reading of a v2 agent: one `leaf` at the end and every `mesos` are dropped, and each component that is left is a
-/// container nested in the one before. Nothing but a cgroup called `agent` is ignored. [ME-05]
+/// container nested in the one before. Nothing but a cgroup called `agent` is ignored. [ME-41]
 pub fn v2(below_root: &Path) -> Reading {
     let parts = components(below_root);
     let parts = parts.strip_suffix(&[OsStr::new(LEAF)]).unwrap_or(&parts);
