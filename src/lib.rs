@@ -4,6 +4,7 @@ pub mod cgroup;
 pub mod cli;
 pub mod error;
 pub mod hyperkube;
+pub mod inspect;
 pub mod log;
 pub mod mesos;
 pub mod namespace;

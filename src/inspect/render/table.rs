@@ -1,0 +1,228 @@
+//! A table: columns that are as wide as they need to be, and give way where the screen is too narrow.
+
+use super::screen::{Screen, Tone, clean, wrap};
+
+/// Between two columns.
+const GAP: usize = 2;
+/// What a column that gives way keeps at least.
+const KEEP: usize = 10;
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its heading: stable, for those who look for it.
+    pub name: &'static str,
+    /// What happens where there is no room.
+    pub fit: Fit,
+}
+
+/// How a column's text is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Words and short names: never cut.
+    Whole,
+    /// Numbers: to the right, never cut.
+    Number,
+    /// Paths and ids: cut in the middle, for both ends say something.
+    Middle,
+    /// Sentences: in as many lines as they need. Only the last column.
+    Wrapped,
+}
+
+/// One field.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    text: String,
+    tone: Option<Tone>,
+}
+
+/// Rows under headings.
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Column {
+    /// A column of this heading.
+    pub const fn new(name: &'static str, fit: Fit) -> Self {
+        Self { name, fit }
+    }
+}
+
+impl Cell {
+    /// A field in the colour of its tone.
+    pub fn toned(tone: Tone, text: impl AsRef<str>) -> Self {
+        Self { text: clean(text.as_ref()), tone: Some(tone) }
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: clean(text.as_ref()), tone: None }
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(columns: &[Column]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row. Fields that are missing at its end are empty, fields beyond the columns are dropped.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().take(self.columns.len()).collect());
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Headings and rows, each line without blanks at its end. Nothing for a table without rows.
+    pub fn render(&self, screen: &Screen) -> String {
+        let mut out = String::new();
+        if self.is_empty() {
+            return out;
+        }
+        let widths = self.widths(screen.width());
+        let headings: Vec<Cell> = self.columns.iter().map(|column| Cell::toned(Tone::Strong, column.name)).collect();
+        for row in std::iter::once(&headings).chain(&self.rows) {
+            self.lines(row, &widths, screen, &mut out);
+        }
+        out
+    }
+
+    /// What each column needs; while that is too much, the widest one that may be cut gives way.
+    fn widths(&self, screen: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = (0..self.columns.len()).map(|at| self.natural(at)).collect();
+        loop {
+            let excess = (widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)).saturating_sub(screen);
+            let gives = |at: &usize| match self.columns[*at].fit {
+                Fit::Wrapped => widths[*at] > 2 * KEEP,
+                Fit::Middle => widths[*at] > KEEP.max(self.columns[*at].name.len()),
+                Fit::Whole | Fit::Number => false,
+            };
+            // Sentences give way first: they lose nothing by it.
+            let wrapped = |at: &usize| self.columns[*at].fit == Fit::Wrapped;
+            let widest = (0..widths.len()).filter(gives).max_by_key(|at| (wrapped(at), widths[*at]));
+            match widest {
+                Some(at) if excess > 0 => {
+                    let least = if wrapped(&at) { 2 * KEEP } else { widths[at] - 1 };
+                    widths[at] = widths[at].saturating_sub(excess).max(least);
+                }
+                Some(_) | None => return widths,
+            }
+        }
+    }
+
+    fn natural(&self, at: usize) -> usize {
+        let longest = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.chars().count()).max();
+        longest.unwrap_or(0).max(self.columns[at].name.len())
+    }
+
+    fn lines(&self, row: &[Cell], widths: &[usize], screen: &Screen, out: &mut String) {
+        let mut line = String::new();
+        let mut start = 0;
+        let mut rest = Vec::new();
+        for (at, cell) in row.iter().enumerate() {
+            let width = widths[at];
+            let mut text = match self.columns[at].fit {
+                Fit::Whole | Fit::Number => cell.text.clone(),
+                Fit::Middle => cut(&cell.text, width),
+                Fit::Wrapped => {
+                    rest = wrap(&cell.text, width);
+                    if rest.is_empty() { String::new() } else { rest.remove(0) }
+                }
+            };
+            let pad = width.saturating_sub(text.chars().count());
+            if let Some(tone) = cell.tone {
+                text = screen.paint(tone, &text);
+            }
+            let blanks = " ".repeat(pad);
+            let gap = " ".repeat(if at > 0 { GAP } else { 0 });
+            line += &match self.columns[at].fit {
+                Fit::Number => format!("{gap}{blanks}{text}"),
+                Fit::Whole | Fit::Middle | Fit::Wrapped => format!("{gap}{text}{blanks}"),
+            };
+            start += if at + 1 < row.len() { width + GAP } else { 0 };
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+        for more in rest {
+            out.push_str(&format!("{:start$}{more}\n", ""));
+        }
+    }
+}
+
+/// The text in `width` characters, with an ellipsis in its middle where it is longer.
+fn cut(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    // The end of a path tells more than its beginning.
+    let head = width.saturating_sub(1) / 3;
+    let tail = width.saturating_sub(1) - head;
+    let mut short: String = text.chars().take(head).collect();
+    short.push('…');
+    short.extend(text.chars().skip(length - tail));
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(&[
+            Column::new("HIERARCHY", Fit::Whole),
+            Column::new("ACTUAL", Fit::Middle),
+            Column::new("PIDS", Fit::Number),
+            Column::new("VERDICT", Fit::Wrapped),
+        ]);
+        let id = "/mesos/0c8c9b9e-8f0b-4f5c-9d8e-2f0b1a3c4d5e";
+        table.row([Cell::from("memory"), id.into(), "7".into(), Cell::toned(Tone::Good, "ok")]);
+        table.row([
+            Cell::from("cpu"),
+            "/".into(),
+            "1000".into(),
+            Cell::toned(Tone::Bad, "outside: a real-time process is not taken"),
+        ]);
+        table
+    }
+
+    #[test]
+    fn with_room_nothing_is_cut() {
+        let text = table().render(&Screen::plain(120));
+        assert!(text.contains("0c8c9b9e-8f0b-4f5c-9d8e-2f0b1a3c4d5e"), "{text}");
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.lines().nth(1).unwrap().contains("     7  ok"), "{text}");
+    }
+
+    #[test]
+    fn in_eighty_columns_sentences_wrap_and_paths_lose_their_middle() {
+        for width in [40, 50, 60, 80] {
+            let text = table().render(&Screen::plain(width));
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= width.max(60), "{width}: {longest}\n{text}");
+            assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            assert!(words.contains(&"real-time") && words.contains(&"1000"), "nothing else is lost: {text}");
+        }
+        let narrow = table().render(&Screen::plain(60));
+        assert!(narrow.contains("/m") && narrow.contains('…') && narrow.contains("4d5e"), "{narrow}");
+    }
+
+    #[test]
+    fn an_empty_table_is_no_text() {
+        assert_eq!(Table::new(&[Column::new("PID", Fit::Number)]).render(&Screen::plain(80)), "");
+    }
+
+    #[test]
+    fn a_hostile_name_cannot_reach_the_terminal() {
+        let mut table = Table::new(&[Column::new("NAME", Fit::Middle)]);
+        table.row([Cell::from("a\x1b[2Jb")]);
+        assert!(!table.render(&Screen::plain(80)).contains('\x1b'));
+    }
+}
