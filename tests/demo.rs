@@ -4,8 +4,8 @@
 
 mod common;
 
+use ::minion::rehearsal::demo::{Options, run};
 use common::minion;
-use minion::rehearsal::demo::{Options, run};
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -7,16 +7,17 @@
 #[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
+use ::minion::process::signals::Signals;
+use ::minion::process::spawn::{Gated, Program, Stdio as Fds};
+use ::minion::process::tree::Process;
+use ::minion::process::{Pidfd, WaitStatus, memory, reap, startup};
 use common::alone::{self, Named, again, run};
 use common::{DEADLINE, minion, wait_dead, wait_readable};
-use minion::process::signals::Signals;
-use minion::process::spawn::{Gated, Program, Stdio as Fds};
-use minion::process::tree::Process;
-use minion::process::{Pidfd, WaitStatus, reap, startup};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -56,9 +57,9 @@ fn main() {
 /// A child that waits at its gate and would run `sh -c script`.
 fn gated(script: &str, stderr: Option<std::os::fd::OwnedFd>) -> Gated {
     let args = ["sh", "-c", script].map(OsString::from);
-    let null = || Fds::null().unwrap();
-    let fds = Fds { stdin: null(), stdout: null(), stderr: stderr.unwrap_or_else(null) };
-    Program::new(Path::new("/bin/sh"), &args, &[("PATH".into(), "/usr/bin:/bin".into())]).unwrap().fork(&fds).unwrap()
+    let null = Fds::null().unwrap();
+    let fds = Fds { stdin: null.as_fd(), stdout: null.as_fd(), stderr: stderr.as_ref().unwrap_or(&null).as_fd() };
+    Program::new(Path::new("/bin/sh"), &args, &[("PATH".into(), "/usr/bin:/bin".into())]).unwrap().fork(fds).unwrap()
 }
 
 fn status(pidfd: &Pidfd) -> WaitStatus {
@@ -195,7 +196,7 @@ fn size(line: &str) -> u64 {
 }
 
 fn one_arena() {
-    startup::use_one_arena();
+    memory::use_one_arena();
     assert_eq!(arenas_of_a_second_thread(), 0);
 }
 

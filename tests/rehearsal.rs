@@ -4,9 +4,9 @@
 
 mod common;
 
+use ::minion::rehearsal::{Agent, Builder, Container};
 use common::sandbox::until;
 use common::{DEADLINE, minion, wait_dead, wait_readable};
-use minion::rehearsal::{Agent, Builder, Container};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::process::Signal;
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@
 
 mod common;
 
+use ::minion::rehearsal::{Agent, Builder, Container};
 use common::{DEADLINE, minion, wait_dead};
-use minion::rehearsal::{Agent, Builder, Container};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

@@ -113,8 +113,7 @@ fn a_stop_signal_that_was_inherited_blocked_or_ignored_is_obeyed() {
         let mut command = Command::new("sh");
         command.args(["-c", started]).arg(inner.get_program()).args(inner.get_args());
         sandbox.mark(&mut command);
-        let minion =
-            with_blocked(&[Number::SIGTERM, Number::SIGINT, Number::SIGHUP], || Minion::spawn(&mut command));
+        let minion = with_blocked(&[Number::SIGTERM, Number::SIGINT, Number::SIGHUP], || Minion::spawn(&mut command));
         up(&mut events);
         minion.signal(signal);
         assert_stopped(minion.wait(), &sandbox);

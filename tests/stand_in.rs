@@ -2,8 +2,8 @@
 
 mod common;
 
+use ::minion::rehearsal::{Agent, Builder};
 use common::{DEADLINE, minion};
-use minion::rehearsal::{Agent, Builder};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
