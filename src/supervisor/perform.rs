@@ -32,7 +32,7 @@ impl Supervisor {
             Action::SweepTerm => self.sweep_term(task)?,
             Action::SweepKill => self.sweep_kill(task)?,
             Action::CheckPlacement => self.check_placement(task),
-            Action::Report { exit, up, restart } => self.report(task, exit, up, restart),
+            Action::Report { exit, up, restart, .. } => self.report(task, exit, up, restart),
         }
         Ok(())
     }
