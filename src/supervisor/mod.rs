@@ -171,6 +171,7 @@ impl Supervisor {
                     Output::Stopping(reason @ Reason::Signal(_)) => debug!("stopping: {reason}"),
                     Output::Stopping(reason) => info!("stopping: {reason}"),
                     Output::Killing => warn!("the time for asking is over: killing what is alive"),
+                    Output::Answered(_) => {}
                     Output::Over(outcome) => self.outcome = Some(outcome),
                 }
             }

@@ -36,7 +36,7 @@ impl Supervisor {
                 // The last of these is the last thing that is due while nothing happens.
                 self.rests = true;
             }
-            Action::Report { exit, up, restart } => self.report(task, exit, up, restart),
+            Action::Report { exit, up, restart, .. } => self.report(task, exit, up, restart),
         }
         Ok(())
     }

@@ -28,8 +28,30 @@ pub enum Input {
     StopNow(i32),
     /// What all tasks need could not be set up: end everything at once.
     Fail,
+    /// An operator asks something of one task.
+    Command(TaskId, Command),
     /// Time has passed.
     Tick,
+}
+
+/// What an operator asks of one task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// End it, and start it again at once.
+    Restart,
+    /// End it, and leave it down until [`Command::Start`].
+    Stop,
+    /// Start it, now.
+    Start,
+}
+
+/// Why a command is not obeyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The executor's end is the end of everything: that is asked for with a signal to minion.
+    Executor,
+    /// Everything is ending; nothing starts any more.
+    Ending,
 }
 
 /// What is to be done.
@@ -41,6 +63,8 @@ pub enum Output {
     Stopping(Reason),
     /// Say that the time for asking is over.
     Killing,
+    /// The answer to the command: what state the task is in now. Exactly one for each command.
+    Answered(Result<State, Refusal>),
     /// Everything has ended, or the time is over: leave with this.
     Over(Outcome),
 }
@@ -134,6 +158,9 @@ impl Core {
     pub fn step(&mut self, input: Input, now: Instant) -> Vec<Output> {
         let mut outputs = Vec::new();
         if let Phase::Over(_) = self.phase {
+            if let Input::Command(..) = input {
+                outputs.push(Output::Answered(Err(Refusal::Ending)));
+            }
             return outputs;
         }
         match input {
@@ -148,6 +175,7 @@ impl Core {
                 self.stop(Reason::SetupFailed, now, &mut outputs);
                 self.kill(now, &mut outputs);
             }
+            Input::Command(id, command) => self.command(id, command, now, &mut outputs),
             Input::Tick => self.tick(now, &mut outputs),
         }
         self.finish(now, &mut outputs);
@@ -177,8 +205,32 @@ impl Core {
                     self.one(id, Event::Kill, now, outputs);
                 }
             }
-            Event::Start | Event::Quiet | Event::Tick | Event::Stop | Event::Kill => {}
+            Event::Start
+            | Event::Quiet
+            | Event::Tick
+            | Event::Stop
+            | Event::Kill
+            | Event::Restart
+            | Event::StayDown => {}
         }
+    }
+
+    fn command(&mut self, id: TaskId, command: Command, now: Instant, outputs: &mut Vec<Output>) {
+        let role = self.members.get(id).map(|member| member.role);
+        let answer = match role {
+            _ if self.is_stopping() => Err(Refusal::Ending),
+            Some(Role::Executor) | None => Err(Refusal::Executor),
+            Some(Role::Helper) => {
+                let event = match command {
+                    Command::Restart => Event::Restart,
+                    Command::Stop => Event::StayDown,
+                    Command::Start => Event::Start,
+                };
+                self.one(id, event, now, outputs);
+                Ok(self.members[id].task.state())
+            }
+        };
+        outputs.push(Output::Answered(answer));
     }
 
     /// Without the executor the rest has no purpose, and little time.

@@ -9,7 +9,7 @@ pub mod outcome;
 pub mod spec;
 pub mod state;
 
-pub use core::{Core, Input, Output, TaskId};
+pub use core::{Command, Core, Input, Output, Refusal, TaskId};
 pub use exit::Exit;
 pub use outcome::{ExitCode, Outcome, Reason};
 pub use spec::{Restart, Role, TaskSpec};

@@ -1,35 +1,17 @@
 //! A world without processes for the pure core: children are entries in a queue of future events.
 
-use minion::task::state::Action;
-use minion::task::state::Event;
-use minion::task::{Core, Exit, Input, Outcome, Output, Reason, Restart, Role};
+mod random;
+mod seen;
+
+use minion::task::state::{Action, COMMAND_GRACE, Event, State};
+use minion::task::{Command, Core, Exit, Input, Outcome, Output, Reason, Refusal, Restart, Role};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-/// xorshift64*: a schedule is a function of its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-    fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 11) % end.max(1)
-    }
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-    fn micros(&mut self, end: u64) -> Duration {
-        Duration::from_micros(self.below(end))
-    }
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[usize::try_from(self.below(from.len() as u64)).unwrap()]
-    }
-}
+use random::Random;
+pub use seen::Seen;
+use seen::{Commands, Finished};
 
 /// How a simulated process behaves.
 #[derive(Clone, Copy)]
@@ -53,6 +35,10 @@ struct Run {
     drained: bool,
     quiet_told: bool,
     reported: bool,
+    /// A command told its main process to end.
+    told: Option<Instant>,
+    /// A command had a say in it.
+    commanded: bool,
 }
 
 impl Run {
@@ -69,49 +55,10 @@ enum Happening {
     LeftoverDies(usize, usize, u32),
     Drains(usize, usize),
     Signal(i32),
+    Commands(usize, u8),
 }
 
-/// What a finished schedule was like.
-pub struct Finished {
-    outcome: Outcome,
-    restarts: u32,
-    swept_by_force: bool,
-    killed: bool,
-}
-
-/// How often each kind of end was met.
-#[derive(Debug, Default)]
-pub struct Seen {
-    signal: u64,
-    executor: u64,
-    setup: u64,
-    survivors: u64,
-    restarts: u64,
-    swept_by_force: u64,
-    killed: u64,
-}
-
-impl Seen {
-    pub fn add(&mut self, run: &Finished) {
-        match run.outcome.reason {
-            Reason::Signal(_) => self.signal += 1,
-            Reason::ExecutorEnded(_) => self.executor += 1,
-            Reason::SetupFailed => self.setup += 1,
-        }
-        self.survivors += u64::from(!run.outcome.everything_ended);
-        self.restarts += u64::from(run.restarts);
-        self.swept_by_force += u64::from(run.swept_by_force);
-        self.killed += u64::from(run.killed);
-    }
-
-    pub fn assert_all_kinds_were_met(&self) {
-        for count in
-            [self.signal, self.executor, self.setup, self.survivors, self.restarts, self.swept_by_force, self.killed]
-        {
-            assert!(count > 50, "too few of one kind: {self:?}");
-        }
-    }
-}
+const COMMANDS: [Command; 3] = [Command::Restart, Command::Stop, Command::Start];
 
 pub struct World {
     random: Random,
@@ -128,6 +75,10 @@ pub struct World {
     over: Option<Outcome>,
     swept_by_force: bool,
     killed: bool,
+    /// A command keeps it down.
+    held: Vec<bool>,
+    answers: u32,
+    commands: Commands,
 }
 
 impl World {
@@ -142,6 +93,7 @@ impl World {
         let mut world = Self {
             core: Core::of(tasks, budget),
             runs: roles.iter().map(|_| Vec::new()).collect(),
+            held: vec![false; roles.len()],
             roles,
             queue: BinaryHeap::new(),
             serial: 0,
@@ -153,8 +105,16 @@ impl World {
             over: None,
             swept_by_force: false,
             killed: false,
+            answers: 0,
+            commands: Commands::default(),
             random,
         };
+        for _ in 0..world.random.pick(&[0, 0, 1, 6]) {
+            let at = world.random.micros(60_000_000);
+            let task = usize::try_from(world.random.below(world.roles.len() as u64)).unwrap();
+            let command = world.random.pick(&[0, 1, 2]);
+            world.later(at, Happening::Commands(task, command));
+        }
         for _ in 0..world.random.below(4) {
             let at = world.random.micros(100_000_000);
             let signal = world.random.pick(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT]);
@@ -197,6 +157,7 @@ impl World {
         match what {
             Happening::Signal(signal) if signal == libc::SIGQUIT => self.feed(Input::StopNow(signal)),
             Happening::Signal(signal) => self.feed(Input::Stop(signal)),
+            Happening::Commands(task, command) => self.command(task, COMMANDS[usize::from(command)]),
             Happening::Executes(task, run) if self.runs[task][run].main_alive => {
                 self.feed(Input::Task(task, Event::Executed));
             }
@@ -218,7 +179,43 @@ impl World {
         }
     }
 
+    /// Exactly one answer, and what it says is so.
+    fn command(&mut self, task: usize, command: Command) {
+        let before = (self.answers, self.core.state(task));
+        let running = self.runs[task].last().is_some_and(|run| run.main_alive);
+        self.held[task] &= command == Command::Stop;
+        self.feed(Input::Command(task, command));
+        assert_eq!(self.answers, before.0 + 1, "one answer to a command");
+        let after = self.core.state(task).unwrap();
+        let refused = self.roles[task] == Role::Executor || self.stopping.is_some();
+        if refused {
+            assert_eq!(Some(after), before.1, "a refused command changes nothing");
+            self.commands.refused += 1;
+            return;
+        }
+        self.commands.obeyed += 1;
+        self.held[task] |= command == Command::Stop;
+        if let State::Stopping { kill_at: Some(_), .. } = after
+            && running
+        {
+            let now = self.now;
+            self.runs[task].last_mut().unwrap().told.get_or_insert(now);
+        }
+        match command {
+            Command::Stop => assert!(!matches!(after, State::Running { .. } | State::Starting { .. }), "{after:?}"),
+            Command::Restart => assert!(!matches!(after, State::Running { .. } | State::Down), "{after:?}"),
+            Command::Start => assert!(!matches!(after, State::Backoff { .. } | State::Down), "{after:?}"),
+        }
+        if let Some(run) = self.runs[task].last_mut() {
+            run.commanded = true;
+        }
+    }
+
     fn main_dies(&mut self, task: usize, run: usize) {
+        if let Run { told: Some(told), nature: Some(Nature { killable: true, .. }), .. } = self.runs[task][run] {
+            let limit = told + COMMAND_GRACE + Duration::from_millis(1);
+            assert!(self.now <= limit, "a task that a command ends is killed when it does not obey");
+        }
         for _ in 0..self.random.pick(&[0, 0, 0, 1, 3]) {
             let nature = nature(&mut self.random);
             self.add_leftover(task, run, nature);
@@ -266,6 +263,10 @@ impl World {
                     self.stopping = Some((self.now, reason));
                 }
                 Output::Killing => self.killed = true,
+                Output::Answered(answer) => {
+                    self.answers += 1;
+                    assert_ne!(answer == Err(Refusal::Ending), self.stopping.is_none(), "{answer:?}");
+                }
                 Output::Over(outcome) => self.over = Some(outcome),
             }
         }
@@ -282,11 +283,16 @@ impl World {
                 self.sweep(task, true);
             }
             Action::CheckPlacement => assert!(self.runs[task].last().unwrap().main_alive, "nobody to look at"),
-            Action::Report { restart, .. } => {
+            Action::Report { restart, commanded, .. } => {
+                let held = self.held[task];
                 let run = self.runs[task].last_mut().unwrap();
                 assert!(run.is_over(), "an exit is reported when the run is over, whole");
                 assert!(!run.reported, "an exit is reported once");
                 run.reported = true;
+                assert!(run.commanded || !commanded, "nobody commanded that");
+                assert!(!held || restart.is_none(), "it shall stay down");
+                self.commands.held += u64::from(commanded && restart.is_none());
+                self.commands.started_again += u64::from(commanded && restart.is_some());
                 assert!(restart.is_none() || self.roles[task] == Role::Helper, "the executor never restarts");
             }
         }
@@ -294,6 +300,7 @@ impl World {
 
     fn spawn(&mut self, task: usize) {
         assert!(self.stopping.is_none(), "nothing is started after the end began");
+        assert!(!self.held[task], "a task that a command keeps down is started");
         let previous = self.runs[task].last();
         assert!(previous.is_none_or(|run| run.is_over() && run.reported), "two runs of one task");
         assert!(previous.is_none() || self.roles[task] == Role::Helper, "the executor never restarts");
@@ -356,6 +363,7 @@ impl World {
             restarts: u32::try_from(restarts).unwrap(),
             swept_by_force: self.swept_by_force,
             killed: self.killed,
+            commands: self.commands,
         }
     }
 }
