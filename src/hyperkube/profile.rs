@@ -83,24 +83,16 @@ pub fn profile(flags: &Flags, env: &[(OsString, OsString)], host: &Host<'_>) -> 
 }
 
 fn proxy(km: &Path, args: Vec<OsString>, env: Environment, flags: &Flags) -> TaskSpec {
-    TaskSpec {
-        name: "proxy".to_owned(),
-        role: Role::Helper,
-        program: km.to_owned(),
-        args: command(km, "proxy", args),
-        env,
-        restart: Restart::Always { delay: flags.restart_delay, max: flags.restart_delay_max.max(flags.restart_delay) },
-    }
+    let max = flags.restart_delay_max.max(flags.restart_delay);
+    let restart = Restart::Always { delay: flags.restart_delay, max };
+    TaskSpec { args: command(km, "proxy", args), env, ..TaskSpec::new("proxy", Role::Helper, km, restart) }
 }
 
 fn executor(km: &Path, args: Vec<OsString>, env: Environment) -> TaskSpec {
     TaskSpec {
-        name: "executor".to_owned(),
-        role: Role::Executor,
-        program: km.to_owned(),
         args: command(km, "executor", args),
         env,
-        restart: Restart::Never,
+        ..TaskSpec::new("executor", Role::Executor, km, Restart::Never)
     }
 }
 

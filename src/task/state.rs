@@ -271,7 +271,11 @@ impl Task {
 
     /// The delay before the next start, and doubles it for the one after.
     fn next_delay(&mut self, exit: Exit, up: Duration) -> Option<Duration> {
-        let Restart::Always { delay: first, max } = self.restart else { return None };
+        let (first, max) = match self.restart {
+            Restart::Never => return None,
+            Restart::OnFailure { .. } if exit.is_success() => return None,
+            Restart::OnFailure { delay, max } | Restart::Always { delay, max } => (delay, max),
+        };
         let delay = if up >= STEADY { first } else { self.delay };
         self.delay = (delay * 2).min(max.max(first));
         match exit {
@@ -299,7 +303,7 @@ impl Then {
 fn first_delay(restart: Restart) -> Duration {
     match restart {
         Restart::Never => Duration::ZERO,
-        Restart::Always { delay, .. } => delay,
+        Restart::OnFailure { delay, .. } | Restart::Always { delay, .. } => delay,
     }
 }
 
