@@ -13,8 +13,8 @@ use minion::log::{Diagnostics, LogThread, Policy};
 use minion::mesos::Environment;
 use minion::namespace;
 use minion::process::{signals::Signals, startup};
-use minion::supervisor::{self, Drifted, Plan, Planned, Surroundings};
-use minion::task::{TaskSpec, core};
+use minion::supervisor::{self, Drifted, Manager, Plan, Planned, Surroundings};
+use minion::task::{TaskSpec, ending};
 use minion::trace::{self, Format};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::ffi::OsString;
@@ -65,8 +65,19 @@ fn set_up(options: &RunOptions, signals: Signals, diagnostics: &Diagnostics) -> 
         CgroupDrift::Warn => Drifted::Warn,
         CgroupDrift::Reattach => Drifted::Reattach,
     };
-    let budget = core::budget(grace(options, &environment));
-    Ok(Plan { tasks, budget, signals, logs, surroundings: Surroundings { cgroups, drifted, oom, mounts } })
+    let budget = ending::budget(grace(options, &environment));
+    let surroundings = Surroundings { cgroups, drifted, oom, mounts };
+    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&variables) })
+}
+
+/// The service manager that started minion, where one did (sd_notify(3)).
+fn manager(variables: &[(OsString, OsString)]) -> Option<Manager> {
+    let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let number = |name: &str| value(name)?.to_str()?.parse::<u64>().ok();
+    let own = u64::from(std::process::id());
+    let watchdog = number("WATCHDOG_USEC").filter(|_| number("WATCHDOG_PID").is_none_or(|pid| pid == own));
+    let manager = Manager::new(value("NOTIFY_SOCKET")?, watchdog.map(Duration::from_micros));
+    manager.inspect_err(|error| warn!("{error}, ignoring")).ok()
 }
 
 /// The container's cgroups, opened and checked, and a word on how they are known.

@@ -5,6 +5,7 @@
 //! - [`startup`]: what must happen before the first child and the first thread.
 //! - [`memory`]: keeping little of it.
 //! - [`spawn`]: a child that waits at a gate until its parent has checked everything, then execs.
+//! - [`attributes`]: what a child at the gate is given.
 //! - [`pidfd`]: a process for as long as we hold it, whatever happens to its number.
 //! - [`signals`]: the signals of the process as a file descriptor.
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
@@ -13,6 +14,7 @@
 
 #![allow(unsafe_code)]
 
+pub mod attributes;
 pub mod memory;
 pub mod pidfd;
 pub mod procfs;

@@ -14,9 +14,10 @@ use super::reap;
 use crate::error::{During, Error, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Gid, Uid};
 use std::ffi::{CString, OsStr, OsString, c_char};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,16 @@ pub struct Program {
     file: CString,
     args: StringArray,
     env: StringArray,
+    directory: Option<CString>,
+    user: Option<Credentials>,
+}
+
+/// Who a child is to be. `setgroups`, `setresgid`, `setresuid`.
+#[derive(Clone, Debug)]
+struct Credentials {
+    uid: Uid,
+    gid: Gid,
+    groups: Vec<Gid>,
 }
 
 /// Where the child's three standard fds go. Two may be the same.
@@ -37,6 +48,8 @@ pub struct Stdio<'a> {
     pub stdout: BorrowedFd<'a>,
     /// The write end of a pipe, or `/dev/null`.
     pub stderr: BorrowedFd<'a>,
+    /// One more fd, and the number that the program finds it under; 3 or above.
+    pub extra: Option<(BorrowedFd<'a>, i32)>,
 }
 
 impl Stdio<'_> {
@@ -58,12 +71,17 @@ pub enum Step {
     Stdio,
     /// `sigprocmask` to the empty mask
     SignalMask,
+    /// `setgroups`, `setresgid`, `setresuid`
+    User,
+    /// `chdir`
+    Directory,
     /// `execve`
     Exec,
 }
 
 impl Step {
-    const ALL: [Self; 5] = [Self::ProcessGroup, Self::DeathSignal, Self::Stdio, Self::SignalMask, Self::Exec];
+    const ALL: [Self; 7] =
+        [Self::ProcessGroup, Self::DeathSignal, Self::Stdio, Self::SignalMask, Self::User, Self::Directory, Self::Exec];
 
     fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|step| *step as u8 == byte)
@@ -76,6 +94,8 @@ impl Step {
             Self::DeathSignal => "set the death signal of",
             Self::Stdio => "connect stdin, stdout and stderr of",
             Self::SignalMask => "empty the signal mask of",
+            Self::User => "change the user of",
+            Self::Directory => "change the directory of",
             Self::Exec => "exec",
         }
     }
@@ -115,7 +135,23 @@ impl Program {
             file: c_string(path.as_os_str())?,
             args: StringArray::new(args.iter().map(OsString::as_os_str))?,
             env: StringArray::new(variables)?,
+            directory: None,
+            user: None,
         })
+    }
+
+    /// The child is to start in this directory.
+    pub fn in_directory(mut self, directory: &Path) -> Result<Self> {
+        self.directory = Some(c_string(directory.as_os_str())?);
+        Ok(self)
+    }
+
+    /// The child is to be this user, with this group and these supplementary groups.
+    #[must_use]
+    pub fn as_user(mut self, uid: u32, gid: u32, groups: &[u32]) -> Self {
+        let groups = groups.iter().map(|group| Gid::from_raw(*group)).collect();
+        self.user = Some(Credentials { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid), groups });
+        self
     }
 
     /// `fork`s a child that leads its own process group, dies with the forking thread, has these standard fds, no other fd,
@@ -126,6 +162,9 @@ impl Program {
         let (gate_inside, gate) = pipe_with(PipeFlags::CLOEXEC).during("make a pipe for", self.path.display())?;
         let (report, report_inside) =
             pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe for", self.path.display())?;
+        // The extra fd must not take the number of one that the child still needs.
+        let above = stdio.extra.map_or(0, |(_, number)| number + 1);
+        let (gate_inside, report_inside) = (raise(gate_inside, above)?, raise(report_inside, above)?);
         let plan = child::Plan {
             program: self,
             stdio,
@@ -232,9 +271,18 @@ fn hint(step: Step, errno: i32) -> Option<&'static str> {
             Some("it is neither a program for this architecture nor a script with a #! line")
         }
         (Step::Exec, libc::ETXTBSY) => Some("something has it open for writing: is it still being fetched?"),
+        (Step::User, libc::EPERM) => Some("only root may become another user"),
         (Step::Exec, libc::E2BIG) => Some("arguments and environment together are too long"),
         _ => None,
     }
+}
+
+/// The same open file under a number that is at least this.
+fn raise(fd: OwnedFd, least: i32) -> Result<OwnedFd> {
+    if fd.as_raw_fd() >= least {
+        return Ok(fd);
+    }
+    rustix::io::fcntl_dupfd_cloexec(&fd, least).during("duplicate", "a pipe")
 }
 
 fn c_string(text: &OsStr) -> Result<CString> {

@@ -161,7 +161,7 @@ pub fn signal_descendant(pid: i32, signal: i32) -> bool {
 }
 
 /// Whether the chain of parents leads to us. A chain that changes under our eyes may look broken; the caller asks again.
-fn is_below_us(process: &Process) -> bool {
+pub fn is_below_us(process: &Process) -> bool {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let mut parent = process.parent;
     while parent > 1 {

@@ -10,22 +10,29 @@
 //! The thread that calls [`run`] forks every child and must be the main one. It never waits for a disk: files are the log
 //! thread's business.
 
+mod manager;
+mod notify;
 mod orphans;
 mod perform;
 mod place;
+mod probe;
 mod reactor;
 mod run;
+mod start;
 mod words;
 
+pub use manager::Manager;
 pub use place::{Drifted, Surroundings};
 
 use crate::error::Result;
 use crate::log::{LogId, LogThread, Report, StreamId};
 use crate::process::signals::{self, Signals};
-use crate::process::tree::Children;
-use crate::process::{WaitStatus, memory, spawn};
-use crate::task::state::{Event, State};
-use crate::task::{Core, Exit, Input, Outcome, Output, Reason, TaskId, TaskSpec};
+use crate::process::tree::{self, Children};
+use crate::process::{Pidfd, WaitStatus, memory, spawn};
+use crate::task::spec::ReadyWay;
+use crate::task::state::{Event, Part, State};
+use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
+use notify::Notify;
 use orphans::Owners;
 use reactor::{Reactor, Source};
 use run::Slot;
@@ -74,6 +81,8 @@ pub struct Plan {
     pub logs: LogThread,
     /// The cgroups and the mount namespace that children belong in.
     pub surroundings: Surroundings,
+    /// The service manager that started minion, where one did.
+    pub manager: Option<Manager>,
 }
 
 /// The supervisor at work.
@@ -84,6 +93,7 @@ struct Supervisor {
     signals: Signals,
     logs: LogThread,
     surroundings: Surroundings,
+    manager: Option<Manager>,
     children: Children,
     owners: Owners,
     null: OwnedFd,
@@ -119,14 +129,27 @@ impl Supervisor {
         if let Some(oom) = &plan.surroundings.oom {
             reactor.add(oom.fd(), Source::Memory, oom.interest())?;
         }
-        Ok(Self {
-            core: Core::new(plan.tasks.iter().map(|task| &task.spec), plan.budget),
-            slots: plan.tasks.into_iter().map(Slot::new).collect(),
+        if let Some(pulse) = plan.manager.as_ref().and_then(Manager::pulse) {
+            reactor.add(pulse, Source::Pulse, EventFlags::IN)?;
+        }
+        let children = Children::open();
+        let core = Core::new(plan.tasks.iter().map(|task| &task.spec), plan.budget);
+        let mut slots = Vec::with_capacity(plan.tasks.len());
+        for (task, planned) in plan.tasks.into_iter().enumerate() {
+            let speaks = planned.spec.readiness.way == ReadyWay::Notify
+                || planned.spec.health.as_ref().is_some_and(|health| health.probe.is_none());
+            let notify = if speaks { Some(Notify::open(children.parent(), task)?) } else { None };
+            slots.push(Slot::new(planned, notify));
+        }
+        let supervisor = Self {
+            core,
+            slots,
             reactor,
             signals: plan.signals,
             logs: plan.logs,
             surroundings: plan.surroundings,
-            children: Children::open(),
+            manager: plan.manager,
+            children,
             owners: Owners::new(),
             null: spawn::Stdio::null()?,
             inputs: VecDeque::new(),
@@ -134,7 +157,9 @@ impl Supervisor {
             last_run: 0,
             outcome: None,
             rests: false,
-        })
+        };
+        supervisor.watch_notify()?;
+        Ok(supervisor)
     }
 
     fn supervise(&mut self) -> Result<Outcome> {
@@ -167,9 +192,7 @@ impl Supervisor {
             for output in self.core.step(input, Instant::now()) {
                 match output {
                     Output::Task(task, action) => self.perform(task, action)?,
-                    // The signal itself was said already, with its sender.
-                    Output::Stopping(reason @ Reason::Signal(_)) => debug!("stopping: {reason}"),
-                    Output::Stopping(reason) => info!("stopping: {reason}"),
+                    Output::Stopping(reason) => self.stopping(reason),
                     Output::Killing => warn!("the time for asking is over: killing what is alive"),
                     Output::Answered(_) => {}
                     Output::Over(outcome) => self.outcome = Some(outcome),
@@ -186,6 +209,14 @@ impl Supervisor {
             Source::Child(task) => self.main_died(task),
             Source::Logs => self.read_log_reports(),
             Source::Memory => self.read_oom(),
+            Source::Notify(task) => self.hear(task),
+            Source::Ready(task) => self.read_ready(task),
+            Source::Question(task) => self.read_answer(task),
+            Source::Pulse => {
+                if let Some(manager) = &self.manager {
+                    manager.alive();
+                }
+            }
             Source::Timer => {
                 self.reactor.timer_went_off();
                 self.inputs.push_back(Input::Tick);
@@ -225,7 +256,11 @@ impl Supervisor {
         match report.read() {
             spawn::Progress::Pending => return,
             spawn::Progress::Executed => {
-                info!(task = %slot.spec.name, pid = run.pid, state = "running", "started");
+                match run.part {
+                    Part::Before => info!(task = %slot.spec.name, pid = run.pid, "runs its hook before the start"),
+                    Part::Main => info!(task = %slot.spec.name, pid = run.pid, state = "running", "started"),
+                    Part::After => info!(task = %slot.spec.name, pid = run.pid, "runs its hook after the end"),
+                }
                 self.inputs.push_back(Input::Task(task, Event::Executed));
             }
             spawn::Progress::Failed(failure) => {
@@ -241,8 +276,10 @@ impl Supervisor {
 
     /// The main process is dead: reaps it.
     fn main_died(&mut self, task: TaskId) {
-        // Its last word first: whether exec failed decides what kind of end this is.
+        // Its last words first: whether exec failed, and whether another process is to take its place, decide what kind of
+        // end this is.
         self.read_report(task);
+        self.hear(task);
         let slot = &mut self.slots[task];
         let Some(run) = &mut slot.run else { return };
         let Some(main) = &run.main else { return };
@@ -260,8 +297,35 @@ impl Supervisor {
         if let Some(main) = run.main.take() {
             self.reactor.remove(&main);
         }
-        run.exit = Some(exit);
+        if let Some(ready) = run.ready.take() {
+            self.reactor.remove(&ready);
+        }
+        if exit.is_success() && self.adopt(task) {
+            return;
+        }
+        if self.slots[task].run.as_ref().is_some_and(|run| run.part == Part::Main) {
+            self.slots[task].last = Some(exit);
+        }
+        self.give_up_question(task, "it has ended");
         self.inputs.push_back(Input::Task(task, Event::Exited(exit)));
+    }
+
+    /// A daemon that forked away and named its main process (`MAINPID=`): that one takes the place of the dead one.
+    fn adopt(&mut self, task: TaskId) -> bool {
+        let slot = &mut self.slots[task];
+        let Some(run) = &mut slot.run else { return false };
+        let Some(pid) = run.announced.take() else { return false };
+        // An orphan is our child by now, and ours alone to reap: its number is pinned.
+        let is_child = tree::Process::read(pid).is_ok_and(|process| process.parent == self.children.parent());
+        let Some(main) = Pidfd::open(pid).ok().filter(|_| is_child) else { return false };
+        if let Err(failure) = self.reactor.add(&main, Source::Child(task), EventFlags::IN) {
+            error!(task = %slot.spec.name, pid, "{failure}");
+            return false;
+        }
+        info!(task = %slot.spec.name, pid, "its main process is this one now");
+        run.pid = pid;
+        run.main = Some(main);
+        true
     }
 
     fn read_log_reports(&mut self) {

@@ -27,6 +27,8 @@ impl Supervisor {
             };
             if let Some(task) = self.slots.iter().position(|slot| slot.live_pid() == Some(pid)) {
                 self.main_died(task);
+            } else if let Some(task) = self.task_asked_by(pid) {
+                self.read_answer(task);
             } else {
                 // It is our child and dead, so this neither waits nor fails; a second look will tell if it does.
                 let status = reap::reap(pid);

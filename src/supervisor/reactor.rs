@@ -17,14 +17,22 @@ pub(super) enum Source {
     Signals,
     /// A starting child's report about its exec.
     Report(TaskId),
+    /// A task says something.
+    Notify(TaskId),
+    /// A task says that it is ready, on an fd of its own.
+    Ready(TaskId),
     /// A child's pidfd: it is dead.
     Child(TaskId),
+    /// A question to a task has its answer.
+    Question(TaskId),
     /// The log thread has something to tell.
     Logs,
     /// The memory cgroup has.
     Memory,
     /// The timer.
     Timer,
+    /// The pulse that minion's own service manager wants.
+    Pulse,
 }
 
 impl Source {
@@ -38,6 +46,10 @@ impl Source {
             Self::Logs => (3, 0),
             Self::Memory => (4, 0),
             Self::Timer => (5, 0),
+            Self::Notify(task) => (6, task),
+            Self::Ready(task) => (7, task),
+            Self::Question(task) => (8, task),
+            Self::Pulse => (9, 0),
         };
         (task as u64) << Self::TASK_SHIFT | kind
     }
@@ -51,6 +63,10 @@ impl Source {
             3 => Some(Self::Logs),
             4 => Some(Self::Memory),
             5 => Some(Self::Timer),
+            6 => Some(Self::Notify(task)),
+            7 => Some(Self::Ready(task)),
+            8 => Some(Self::Question(task)),
+            9 => Some(Self::Pulse),
             _ => None,
         }
     }
@@ -133,8 +149,18 @@ mod tests {
 
     #[test]
     fn tokens_are_read_back_as_written() {
-        let sources =
-            [Source::Signals, Source::Report(0), Source::Child(200), Source::Logs, Source::Memory, Source::Timer];
+        let sources = [
+            Source::Signals,
+            Source::Report(0),
+            Source::Notify(3),
+            Source::Ready(1),
+            Source::Child(200),
+            Source::Question(199),
+            Source::Logs,
+            Source::Memory,
+            Source::Timer,
+            Source::Pulse,
+        ];
         for source in sources {
             assert_eq!(Source::from_token(source.token()), Some(source));
         }

@@ -1,11 +1,78 @@
 //! What is said of ends: how a run ended, and what ended everything.
 
 use super::Supervisor;
+use crate::task::spec::{Health, ReadyWay};
+use crate::task::state::Part;
+use crate::task::watch::Verdict;
 use crate::task::{Exit, Outcome, Reason, Role, TaskId};
 use std::time::Duration;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 impl Supervisor {
+    /// The end begins. A signal was said already, with its sender.
+    pub(super) fn stopping(&self, reason: Reason) {
+        if let Some(manager) = &self.manager {
+            manager.stopping(&reason.to_string());
+        }
+        match reason {
+            Reason::Signal(_) => debug!("stopping: {reason}"),
+            Reason::ExecutorEnded(_) | Reason::SetupFailed | Reason::Failed => info!("stopping: {reason}"),
+        }
+    }
+
+    /// A task can serve.
+    pub(super) fn is_ready(&self, task: TaskId) {
+        let slot = &self.slots[task];
+        match slot.spec.readiness.way {
+            // That it runs was said already.
+            ReadyWay::Exec => {}
+            ReadyWay::Notify | ReadyWay::Fd(_) | ReadyWay::Probe { .. } => info!(task = %slot.spec.name, "ready"),
+        }
+        if let Some(manager) = self.manager.as_ref().filter(|_| (0..self.slots.len()).all(|id| self.core.was_ready(id)))
+        {
+            manager.ready();
+        }
+    }
+
+    /// A task must end because it cannot serve.
+    pub(super) fn judge(&mut self, task: TaskId, verdict: Verdict) {
+        self.give_up_question(task, "it did not answer in time");
+        let slot = &mut self.slots[task];
+        if let Some(run) = &mut slot.run {
+            run.judged = true;
+        }
+        let evidence = match (slot.evidence.as_str(), &slot.spec.health) {
+            ("", Some(Health { probe: None, every, .. })) => format!("no WATCHDOG=1 for {every:?}"),
+            ("", _) => "nothing was heard from it".to_owned(),
+            (evidence, _) => evidence.to_owned(),
+        };
+        match verdict {
+            Verdict::NotReady => {
+                let within = slot.spec.readiness.within.unwrap_or_default();
+                error!(task = %slot.spec.name, "not ready within {within:?}: {evidence}; ending it");
+            }
+            Verdict::Unhealthy => error!(task = %slot.spec.name, "unhealthy: {evidence}; ending it"),
+        }
+        slot.evidence.clear();
+    }
+
+    /// A hook failed; what that means was decided already.
+    pub(super) fn hook_failed(&self, task: TaskId, part: Part, exit: Exit) {
+        let slot = &self.slots[task];
+        let which = if part == Part::Before { "before the start" } else { "after the end" };
+        error!(task = %slot.spec.name, exit = exit.code(), "the hook {which} failed: {exit}");
+        self.repeat_tail(task);
+    }
+
+    /// The last lines of the log, where they help to see why.
+    fn repeat_tail(&self, task: TaskId) {
+        let slot = &self.slots[task];
+        let tail = slot.run.as_ref().map_or(&[][..], |run| &run.tail);
+        for line in tail.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            error!(task = %slot.spec.name, "| {}", String::from_utf8_lossy(line));
+        }
+    }
+
     /// Says how a run ended; once for each, when it is over, whole.
     pub(super) fn report(&self, task: TaskId, exit: Exit, up: Duration, restart: Option<Duration>) {
         let slot = &self.slots[task];
@@ -26,10 +93,8 @@ impl Supervisor {
         if run.dropped > 0 {
             warn!(task = %name, dropped = run.dropped, "its log lacks bytes; the log says where");
         }
-        if slot.spec.role == Role::Executor && self.is_bad_news(slot.spec.role, exit) {
-            for line in run.tail.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                error!(task = %name, "| {}", String::from_utf8_lossy(line));
-            }
+        if run.judged || (slot.spec.role == Role::Executor && self.is_bad_news(slot.spec.role, exit)) {
+            self.repeat_tail(task);
         }
     }
 

@@ -1,19 +1,16 @@
-//! The life of all tasks together: who starts, what stops everything, and when it is over. Pure, as [`super::state`] is.
+//! The life of all tasks together: who starts when, what ends everything, and when it is over. Pure, as [`super::life`] is.
 
+use super::ending::Stop;
 use super::exit::Exit;
+use super::life::Task;
+use super::order::Order;
 use super::outcome::{Outcome, Reason};
-use super::spec::{Restart, Role, TaskSpec};
-use super::state::{Action, Event, State, Task};
+use super::spec::{Limited, Role, TaskSpec};
+use super::state::{Action, Event, Part, State};
 use std::time::{Duration, Instant};
 
 /// Which task: its index in the plan.
 pub type TaskId = usize;
-
-/// After this long, a second TERM or INT means "now". Sooner it is an echo of the first: an agent's kill signals every process
-/// of the tree, and the container's init forwards it once more. [ME-31]
-pub const SECOND_SIGNAL_AFTER: Duration = Duration::from_millis(500);
-/// What the rest gets once the executor is gone: the agent kills the container soon after, whatever the grace was. [ME-32]
-pub const AFTER_EXECUTOR: Duration = Duration::from_secs(1);
 
 /// What happens to the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +56,12 @@ pub enum Refusal {
 pub enum Output {
     /// Something for one task.
     Task(TaskId, Action),
+    /// The answer to the command: what state the task is in now. Exactly one for each command.
+    Answered(Result<State, Refusal>),
     /// Say that the end has begun, and why; once.
     Stopping(Reason),
     /// Say that the time for asking is over.
     Killing,
-    /// The answer to the command: what state the task is in now. Exactly one for each command.
-    Answered(Result<State, Refusal>),
     /// Everything has ended, or the time is over: leave with this.
     Over(Outcome),
 }
@@ -77,22 +74,16 @@ enum Phase {
     Over(Reason),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stop {
-    reason: Reason,
-    since: Instant,
-    /// When everything still alive is killed; `None`: it was.
-    kill_at: Option<Instant>,
-    /// When we leave, whatever is alive.
-    end_at: Instant,
-}
-
 #[derive(Debug)]
 struct Member {
     role: Role,
     task: Task,
     /// Whether an exec of it ever worked: a failed start before that is a failed set-up.
     ran: bool,
+    /// Whether it ever was ready: what waits for it may start.
+    ready: bool,
+    /// Whether its time to end by itself is over.
+    killed: bool,
     last: Option<Exit>,
 }
 
@@ -100,6 +91,7 @@ struct Member {
 #[derive(Debug)]
 pub struct Core {
     members: Vec<Member>,
+    order: Order,
     phase: Phase,
     budget: Duration,
 }
@@ -107,18 +99,28 @@ pub struct Core {
 impl Core {
     /// The tasks of a plan, and the time from the first signal to the end of everything, SIGKILL included.
     pub fn new<'a>(specs: impl IntoIterator<Item = &'a TaskSpec>, budget: Duration) -> Self {
-        Self::of(specs.into_iter().map(|spec| (spec.role, spec.restart)), budget)
-    }
-
-    /// As [`Core::new`], from role and restart alone.
-    pub fn of(tasks: impl IntoIterator<Item = (Role, Restart)>, budget: Duration) -> Self {
-        let member = |(role, restart)| Member { role, task: Task::new(restart), ran: false, last: None };
-        Self { members: tasks.into_iter().map(member).collect(), phase: Phase::Up, budget }
+        let specs: Vec<&TaskSpec> = specs.into_iter().collect();
+        let id = |name: &String| specs.iter().position(|spec| spec.name == *name);
+        let after = specs.iter().map(|spec| spec.after.iter().filter_map(id).collect()).collect();
+        let member = |spec: &&TaskSpec| Member {
+            role: spec.role,
+            task: Task::new(spec),
+            ran: false,
+            ready: false,
+            killed: false,
+            last: None,
+        };
+        Self { members: specs.iter().map(member).collect(), order: Order::new(after), phase: Phase::Up, budget }
     }
 
     /// The state of a task.
     pub fn state(&self, id: TaskId) -> Option<State> {
         self.members.get(id).map(|member| member.task.state())
+    }
+
+    /// Whether a task ever was ready.
+    pub fn was_ready(&self, id: TaskId) -> bool {
+        self.members.get(id).is_some_and(|member| member.ready)
     }
 
     /// Whether the end has begun.
@@ -139,16 +141,11 @@ impl Core {
         }
     }
 
-    /// Whether the time for asking is over.
-    pub fn is_killing(&self) -> bool {
-        matches!(self.phase, Phase::Stopping(Stop { kill_at: None, .. }))
-    }
-
     /// When [`Input::Tick`] is due. Nothing is armed once it is over.
     pub fn deadline(&self) -> Option<Instant> {
         let own = match self.phase {
             Phase::Up => None,
-            Phase::Stopping(stop) => Some(stop.kill_at.unwrap_or(stop.end_at)),
+            Phase::Stopping(stop) => Some(stop.deadline()),
             Phase::Over(_) => return None,
         };
         self.members.iter().filter_map(|member| member.task.deadline()).chain(own).min()
@@ -164,8 +161,8 @@ impl Core {
             return outputs;
         }
         match input {
-            Input::Begin => self.all(Event::Start, now, &mut outputs),
-            Input::Task(id, event) => self.task(id, event, now, &mut outputs),
+            Input::Begin => self.start_what_may(now, &mut outputs),
+            Input::Task(id, event) => self.happens(id, event, now, &mut outputs),
             Input::Stop(signal) => self.signalled(signal, now, &mut outputs),
             Input::StopNow(signal) => {
                 self.stop(Reason::Signal(signal), now, &mut outputs);
@@ -178,40 +175,116 @@ impl Core {
             Input::Command(id, command) => self.command(id, command, now, &mut outputs),
             Input::Tick => self.tick(now, &mut outputs),
         }
+        self.advance(now, &mut outputs);
         self.finish(now, &mut outputs);
         outputs
     }
 
-    fn task(&mut self, id: TaskId, event: Event, now: Instant, outputs: &mut Vec<Output>) {
+    /// Starts every task that never was started and whose predecessors are ready.
+    fn start_what_may(&mut self, now: Instant, outputs: &mut Vec<Output>) {
+        if self.is_stopping() {
+            return;
+        }
+        for id in 0..self.members.len() {
+            let waiting = self.members[id].task.state() == State::Idle;
+            if waiting && self.order.waits_for(id).iter().all(|before| self.members[*before].ready) {
+                self.one(id, Event::Start, now, outputs);
+            }
+        }
+    }
+
+    fn happens(&mut self, id: TaskId, event: Event, now: Instant, outputs: &mut Vec<Output>) {
+        let Some(state) = self.state(id) else { return };
+        let part = part(state);
         self.one(id, event, now, outputs);
-        let Some(member) = self.members.get_mut(id) else { return };
-        match event {
-            Event::Executed => member.ran = true,
-            Event::Exited(exit) => {
-                member.last = Some(exit);
-                let (role, ran) = (member.role, member.ran);
-                match (role, exit) {
-                    (Role::Executor | Role::Helper, Exit::NotStarted) if !ran => {
-                        self.stop(Reason::SetupFailed, now, outputs);
-                    }
-                    (Role::Executor, _) => self.stop(Reason::ExecutorEnded(exit), now, outputs),
-                    (Role::Helper, _) => {}
+        let member = &mut self.members[id];
+        match (event, part) {
+            (Event::Executed, Some(Part::Main)) => member.ran = true,
+            (Event::Exited(exit), part) => {
+                let killed = member.killed;
+                if part == Some(Part::Main) {
+                    member.last = Some(exit);
+                    self.main_ended(id, exit, now, outputs);
                 }
-                if role == Role::Executor {
-                    self.hurry(now);
-                }
-                // Asking its leftovers came with the exit; where the time for asking is over, force follows at once.
-                if self.is_killing() {
+                // Asking its leftovers came with the exit; where the time for asking is over, force follows at once. And
+                // whatever ends while everything ends does not start again, also if its turn to be told had not come.
+                if killed {
                     self.one(id, Event::Kill, now, outputs);
+                } else if self.is_stopping() {
+                    self.one(id, Event::Stop, now, outputs);
                 }
             }
-            Event::Start
-            | Event::Quiet
-            | Event::Tick
-            | Event::Stop
-            | Event::Kill
-            | Event::Restart
-            | Event::StayDown => {}
+            (
+                Event::Executed
+                | Event::Start
+                | Event::Ready
+                | Event::Alive
+                | Event::Answered(_)
+                | Event::Quiet
+                | Event::Tick
+                | Event::Stop
+                | Event::Kill
+                | Event::Restart
+                | Event::StayDown,
+                _,
+            ) => {}
+        }
+    }
+
+    fn main_ended(&mut self, id: TaskId, exit: Exit, now: Instant, outputs: &mut Vec<Output>) {
+        let (role, ran) = (self.members[id].role, self.members[id].ran);
+        match (role, exit) {
+            (Role::Executor | Role::Helper, Exit::NotStarted) if !ran => self.stop(Reason::SetupFailed, now, outputs),
+            (Role::Executor, _) => self.stop(Reason::ExecutorEnded(exit), now, outputs),
+            (Role::Helper, _) => {}
+        }
+        if role == Role::Executor
+            && let Phase::Stopping(stop) = &mut self.phase
+        {
+            stop.hurry(now, self.budget);
+        }
+    }
+
+    /// What an action of a task means for the whole.
+    fn consequence(&mut self, id: TaskId, action: Action, now: Instant, outputs: &mut Vec<Output>) {
+        let (role, ran) = (self.members[id].role, self.members[id].ran);
+        match (action, role) {
+            (Action::Ready, _) => {
+                self.members[id].ready = true;
+                self.start_what_may(now, outputs);
+            }
+            (Action::Judge(_), Role::Executor) => self.stop(Reason::Failed, now, outputs),
+            (Action::Limit, Role::Helper) if self.members[id].task.limited() == Limited::GiveUp => {
+                self.nobody_waits_in_vain(id, now, outputs);
+            }
+            (Action::Limit, _) => self.stop(Reason::Failed, now, outputs),
+            (Action::HookFailed { part: Part::Before, .. }, _) if !ran => {
+                self.stop(Reason::SetupFailed, now, outputs);
+            }
+            (Action::Report { restart: None, commanded: false, .. }, Role::Helper) => {
+                self.nobody_waits_in_vain(id, now, outputs);
+            }
+            (
+                Action::Judge(_)
+                | Action::HookFailed { .. }
+                | Action::Report { .. }
+                | Action::Spawn(_)
+                | Action::Terminate
+                | Action::Kill
+                | Action::SweepTerm
+                | Action::SweepKill
+                | Action::CheckPlacement
+                | Action::Ask(_),
+                _,
+            ) => {}
+        }
+    }
+
+    /// A task that ended for good and never was ready leaves those that wait for it waiting for ever: that is no set-up.
+    fn nobody_waits_in_vain(&mut self, id: TaskId, now: Instant, outputs: &mut Vec<Output>) {
+        let waited_for = (0..self.members.len()).any(|other| self.order.waits_for(other).contains(&id));
+        if waited_for && !self.members[id].ready {
+            self.stop(Reason::SetupFailed, now, outputs);
         }
     }
 
@@ -233,19 +306,10 @@ impl Core {
         outputs.push(Output::Answered(answer));
     }
 
-    /// Without the executor the rest has no purpose, and little time.
-    fn hurry(&mut self, now: Instant) {
-        let rest = self.budget.min(AFTER_EXECUTOR);
-        if let Phase::Stopping(stop) = &mut self.phase {
-            stop.end_at = stop.end_at.min(now + rest);
-            stop.kill_at = stop.kill_at.map(|at| at.min(now + three_quarters(rest)));
-        }
-    }
-
     fn signalled(&mut self, signal: i32, now: Instant, outputs: &mut Vec<Output>) {
         let insists = match self.phase {
             Phase::Up | Phase::Over(_) => false,
-            Phase::Stopping(stop) => signal != libc::SIGHUP && now >= stop.since + SECOND_SIGNAL_AFTER,
+            Phase::Stopping(stop) => signal != libc::SIGHUP && stop.is_insisted(now),
         };
         self.stop(Reason::Signal(signal), now, outputs);
         if insists {
@@ -253,39 +317,71 @@ impl Core {
         }
     }
 
-    /// Begins the end, unless it has begun: helpers are told first, so that none outlives what it serves.
+    /// Begins the end, unless it has begun. What waits or rests ends at once; the rest is told level by level.
     fn stop(&mut self, reason: Reason, now: Instant, outputs: &mut Vec<Output>) {
         if self.is_stopping() {
             return;
         }
         outputs.push(Output::Stopping(reason));
-        self.phase = Phase::Stopping(Stop {
-            reason,
-            since: now,
-            kill_at: Some(now + three_quarters(self.budget)),
-            end_at: now + self.budget,
-        });
-        for role in [Role::Helper, Role::Executor] {
-            for id in (0..self.members.len()).filter(|id| self.members[*id].role == role).collect::<Vec<_>>() {
+        self.phase = Phase::Stopping(Stop::new(reason, now, self.budget, self.order.last_level()));
+        for id in 0..self.members.len() {
+            if matches!(part(self.members[id].task.state()), None | Some(Part::Before)) {
                 self.one(id, Event::Stop, now, outputs);
+            }
+        }
+        self.tell_level(0, now, outputs);
+    }
+
+    /// Tells one level to end: helpers first, so that none outlives what it serves.
+    fn tell_level(&mut self, level: usize, now: Instant, outputs: &mut Vec<Output>) {
+        for role in [Role::Helper, Role::Executor] {
+            for id in 0..self.members.len() {
+                if self.members[id].role == role && self.order.level(id) == level {
+                    self.one(id, Event::Stop, now, outputs);
+                }
             }
         }
     }
 
+    /// Goes on to the next level when those before it have ended, or their share of the time has; behind the last, kills.
+    fn advance(&mut self, now: Instant, outputs: &mut Vec<Output>) {
+        while let Phase::Stopping(mut stop) = self.phase {
+            if stop.is_last() {
+                if stop.share_is_used(now) {
+                    self.kill(now, outputs);
+                }
+                return;
+            }
+            let ended = |id: usize| self.members[id].task.state() == State::Ended;
+            let level_is_done = (0..self.members.len()).all(|id| self.order.level(id) > stop.level() || ended(id));
+            if !level_is_done && !stop.share_is_used(now) {
+                return;
+            }
+            self.kill_levels(stop.level(), now, outputs);
+            stop.next_level(now);
+            self.phase = Phase::Stopping(stop);
+            self.tell_level(stop.level(), now, outputs);
+        }
+    }
+
     fn kill(&mut self, now: Instant, outputs: &mut Vec<Output>) {
-        if let Phase::Stopping(stop @ Stop { kill_at: Some(_), .. }) = &mut self.phase {
-            stop.kill_at = None;
+        let Phase::Stopping(stop) = &mut self.phase else { return };
+        if stop.kill() {
             outputs.push(Output::Killing);
-            self.all(Event::Kill, now, outputs);
+            self.kill_levels(usize::MAX, now, outputs);
+        }
+    }
+
+    fn kill_levels(&mut self, last: usize, now: Instant, outputs: &mut Vec<Output>) {
+        for id in 0..self.members.len() {
+            if self.order.level(id) <= last && !self.members[id].killed {
+                self.members[id].killed = true;
+                self.one(id, Event::Kill, now, outputs);
+            }
         }
     }
 
     fn tick(&mut self, now: Instant, outputs: &mut Vec<Output>) {
-        if let Phase::Stopping(Stop { kill_at: Some(at), .. }) = self.phase
-            && at <= now
-        {
-            self.kill(now, outputs);
-        }
         for id in 0..self.members.len() {
             if self.members[id].task.deadline().is_some_and(|at| at <= now) {
                 self.one(id, Event::Tick, now, outputs);
@@ -297,7 +393,7 @@ impl Core {
     fn finish(&mut self, now: Instant, outputs: &mut Vec<Output>) {
         let Phase::Stopping(stop) = self.phase else { return };
         let all_ended = self.members.iter().all(|member| member.task.state() == State::Ended);
-        if all_ended || stop.end_at <= now {
+        if all_ended || stop.is_over(now) {
             self.phase = Phase::Over(stop.reason);
             let executor = self.members.iter().find(|member| member.role == Role::Executor);
             outputs.push(Output::Over(Outcome {
@@ -308,26 +404,22 @@ impl Core {
         }
     }
 
-    fn all(&mut self, event: Event, now: Instant, outputs: &mut Vec<Output>) {
-        for id in 0..self.members.len() {
-            self.one(id, event, now, outputs);
-        }
-    }
-
     fn one(&mut self, id: TaskId, event: Event, now: Instant, outputs: &mut Vec<Output>) {
-        if let Some(member) = self.members.get_mut(id) {
-            let actions = member.task.step(event, now);
-            outputs.extend(actions.into_iter().flatten().map(|action| Output::Task(id, action)));
+        let Some(member) = self.members.get_mut(id) else { return };
+        for action in member.task.step(event, now).into_iter().flatten() {
+            outputs.push(Output::Task(id, action));
+            self.consequence(id, action, now, outputs);
         }
     }
 }
 
-/// The time that everything has to end in, out of the agent's grace period: a second less, because the agent's SIGKILL must
-/// find nothing to do; but never less than half of it.
-pub fn budget(grace: Duration) -> Duration {
-    grace.saturating_sub(Duration::from_secs(1)).max(grace / 2)
-}
-
-fn three_quarters(time: Duration) -> Duration {
-    time * 3 / 4
+/// Which program of the task is in the air, if any.
+fn part(state: State) -> Option<Part> {
+    match state {
+        State::Starting { part, .. }
+        | State::Running { part, .. }
+        | State::Stopping { part, .. }
+        | State::Clearing { part, .. } => Some(part),
+        State::Idle | State::Backoff { .. } | State::Down | State::Ended => None,
+    }
 }

@@ -1,13 +1,19 @@
 //! The life of a task, decided purely: no I/O, no process, time as an argument.
 //!
-//! [`state`] is one task, [`core`] all of them; the supervisor turns readiness of fds into inputs and outputs into system
+//! [`spec`] describes a task, [`state`] and [`life`] are one life, [`watch`] its readiness and health, [`core`] and
+//! [`ending`] all lives together, [`exit`] and [`outcome`] how they end. The supervisor turns readiness of fds into inputs and outputs into system
 //! calls, and `tests/core_property.rs` runs the same core under a simulated clock.
 
 pub mod core;
+pub mod ending;
 pub mod exit;
+pub mod life;
+mod limit;
+mod order;
 pub mod outcome;
 pub mod spec;
 pub mod state;
+pub mod watch;
 
 pub use core::{Command, Core, Input, Output, Refusal, TaskId};
 pub use exit::Exit;

@@ -12,6 +12,8 @@ pub enum Reason {
     ExecutorEnded(Exit),
     /// A task could not be started at all.
     SetupFailed,
+    /// A task failed for good: the executor's health or readiness, or a start limit that ends everything.
+    Failed,
 }
 
 /// How a whole run ended.
@@ -35,6 +37,8 @@ pub enum ExitCode {
     Usage = 100,
     /// Set-up failed: nothing was started, or everything that was started was ended again.
     Setup = 111,
+    /// Health, readiness or a start limit ended the run; stderr names the task and the evidence.
+    Failed = 112,
     /// Told to stop, but something could not be ended inside the grace; stderr names it.
     Survivors = 113,
 }
@@ -45,6 +49,7 @@ impl Outcome {
         match (self.reason, self.everything_ended) {
             (Reason::ExecutorEnded(exit), _) => exit.code(),
             (Reason::SetupFailed, _) => ExitCode::Setup as u8,
+            (Reason::Failed, _) => ExitCode::Failed as u8,
             (Reason::Signal(_), true) => ExitCode::Stopped as u8,
             (Reason::Signal(_), false) => ExitCode::Survivors as u8,
         }
@@ -61,6 +66,7 @@ impl fmt::Display for Reason {
             },
             Self::ExecutorEnded(exit) => write!(f, "executor {exit}"),
             Self::SetupFailed => f.write_str("a task could not be started"),
+            Self::Failed => f.write_str("a task failed for good"),
         }
     }
 }
@@ -87,7 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_set_up_is_111() {
+    fn failures_have_codes_of_their_own() {
         assert_eq!(code(Reason::SetupFailed, true), 111);
+        assert_eq!(code(Reason::Failed, true), 112);
     }
 }

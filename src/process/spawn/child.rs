@@ -5,11 +5,12 @@ use super::{Program, Stdio, Step};
 use crate::process::startup::close_range_on_exec;
 use nix::sys::signal::SigSet;
 use nix::unistd::ForkResult;
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setpgid};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, chdir, getppid, set_parent_process_death_signal, setpgid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A message on the report pipe: the step, then the errno, little-endian.
 pub(super) const MESSAGE: usize = 5;
@@ -46,20 +47,49 @@ fn run(plan: &Plan<'_>) -> ! {
 
 fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     setpgid(None, None).map_err(|errno| (Step::ProcessGroup, errno))?;
+    become_user(plan.program).map_err(|errno| (Step::User, errno))?;
+    // Behind the change of user, which clears it. [KF-09]
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Step::DeathSignal, errno))?;
     // The parent may have died before the death signal was set; then nobody would ever send it.
     if getppid() != Some(plan.parent) {
         leave();
     }
-    let stdio = |errno| (Step::Stdio, errno);
-    dup2_stdin(plan.stdio.stdin).map_err(stdio)?;
-    dup2_stdout(plan.stdio.stdout).map_err(stdio)?;
-    dup2_stderr(plan.stdio.stderr).map_err(stdio)?;
+    if let Some(directory) = &plan.program.directory {
+        chdir(directory.as_c_str()).map_err(|errno| (Step::Directory, errno))?;
+    }
+    connect(plan.stdio).map_err(|errno| (Step::Stdio, errno))?;
+    // No disposition is "ignore": `Signals::take_over` saw to that, and exec resets the handlers.
+    SigSet::empty().thread_set_mask().map_err(|errno| (Step::SignalMask, Errno::from_raw_os_error(errno as i32)))
+}
+
+/// The system calls themselves: they change this thread, and after a fork there is no other.
+fn become_user(program: &Program) -> Result<(), Errno> {
+    let Some(user) = &program.user else { return Ok(()) };
+    set_thread_groups(&user.groups)?;
+    set_thread_res_gid(user.gid, user.gid, user.gid)?;
+    set_thread_res_uid(user.uid, user.uid, user.uid)
+}
+
+/// Puts the fds where the program looks for them, and marks all others close-on-exec.
+fn connect(stdio: Stdio<'_>) -> Result<(), Errno> {
+    dup2_stdin(stdio.stdin)?;
+    dup2_stdout(stdio.stdout)?;
+    dup2_stderr(stdio.stderr)?;
     // Everything of ours is close-on-exec already, and what we inherited was marked at start; this is for a library that
     // forgets. Where the call is missing, there is nothing safe to do instead.
     let _ = close_range_on_exec();
-    // No disposition is "ignore": `Signals::take_over` saw to that, and exec resets the handlers.
-    SigSet::empty().thread_set_mask().map_err(|errno| (Step::SignalMask, Errno::from_raw_os_error(errno as i32)))
+    stdio.extra.map_or(Ok(()), |(fd, number)| duplicate(fd, number))
+}
+
+/// `dup2(fd, number)`: the copy survives exec. Where it has the number already, its flag is what changes.
+fn duplicate(fd: BorrowedFd<'_>, number: i32) -> Result<(), Errno> {
+    if fd.as_raw_fd() == number {
+        return fcntl_setfd(fd, FdFlags::empty());
+    }
+    // SAFETY: two integers. The number is 3 or above and not that of the gate or the report, which were raised above it; the
+    // fds of the parent that it may replace in this copy of the table are not used in the child.
+    let answer = unsafe { libc::dup2(fd.as_raw_fd(), number) };
+    if answer == -1 { Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::BADF)) } else { Ok(()) }
 }
 
 /// Waits for the byte; end of file means that the parent does not want us.

@@ -1,0 +1,240 @@
+//! Questions to tasks: whether they are ready, whether they are healthy. None of them waits.
+
+use super::Supervisor;
+use super::reactor::Source;
+use super::run::MARKER;
+use crate::error::{During, Error, Result};
+use crate::process::spawn::{Child, Stdio};
+use crate::process::{Pidfd, WaitStatus, reap};
+use crate::task::spec::{Probe, ReadyWay};
+use crate::task::state::{Event, Part};
+use crate::task::watch::Purpose;
+use crate::task::{Input, TaskId};
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
+    sockopt,
+};
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use tracing::debug;
+
+/// A question that is not answered yet.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// A connection is being made; then this is sent.
+    Connecting { socket: OwnedFd, request: Option<String> },
+    /// The request was sent.
+    Asked { socket: OwnedFd, reply: Vec<u8> },
+    /// A command runs.
+    Running { child: Pidfd },
+}
+
+/// What became of a question so far.
+enum Answer {
+    Open(Question),
+    Good,
+    Bad(String),
+}
+
+impl Supervisor {
+    /// Asks a task whether it can serve.
+    pub(super) fn ask(&mut self, task: TaskId, purpose: Purpose) {
+        self.give_up_question(task, "it did not answer in time");
+        let spec = &self.slots[task].spec;
+        let probe = match (purpose, &spec.readiness.way, &spec.health) {
+            (Purpose::Readiness, ReadyWay::Probe { probe, .. }, _) => Some(probe.clone()),
+            (Purpose::Health, _, Some(health)) => health.probe.clone(),
+            (Purpose::Readiness | Purpose::Health, _, _) => None,
+        };
+        let answer = match probe {
+            Some(probe) => self.put(task, &probe).unwrap_or_else(|failure| Answer::Bad(failure.to_string())),
+            None => Answer::Bad("there is no question to ask".to_owned()),
+        };
+        self.answered(task, answer);
+    }
+
+    fn put(&self, task: TaskId, probe: &Probe) -> Result<Answer> {
+        match probe {
+            Probe::Tcp(address) => tcp(*address, None),
+            Probe::Http { address, path } => {
+                let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+                tcp(*address, Some(request))
+            }
+            Probe::Unix(path) => unix(path),
+            Probe::Command(args) => self.command(task, args),
+            // A look at a file may hang on its disk, and this thread may not: a child looks.
+            Probe::File(path) => {
+                self.command(task, &["/proc/self/exe".into(), "probe-file".into(), path.clone().into_os_string()])
+            }
+        }
+    }
+
+    fn command(&self, task: TaskId, args: &[OsString]) -> Result<Answer> {
+        let slot = &self.slots[task];
+        let marker = slot.run.as_ref().map_or("", |run| &run.marker);
+        let mut env = slot.environment(Part::Before, marker);
+        env.retain(|(name, _)| name != "NOTIFY_SOCKET");
+        debug_assert!(env.iter().any(|(name, _)| name == MARKER));
+        let program = slot.any_command(args, env)?;
+        let null = self.null.as_fd();
+        let gated = program.fork(Stdio { stdin: null, stdout: null, stderr: null, extra: None })?;
+        // Whether its exec works is told by its exit code.
+        let Child { pidfd: child, .. } = self.let_in(task, gated)?;
+        Ok(Answer::Open(Question::Running { child }))
+    }
+
+    fn answered(&mut self, task: TaskId, answer: Answer) {
+        let good = match answer {
+            Answer::Open(question) => {
+                let interest = match &question {
+                    Question::Connecting { .. } => EventFlags::OUT,
+                    Question::Asked { .. } | Question::Running { .. } => EventFlags::IN,
+                };
+                match self.reactor.add(question.fd(), Source::Question(task), interest) {
+                    Ok(()) => {
+                        self.slots[task].question = Some(question);
+                        return;
+                    }
+                    Err(failure) => Err(failure.to_string()),
+                }
+            }
+            Answer::Good => Ok(()),
+            Answer::Bad(evidence) => Err(evidence),
+        };
+        if let Err(evidence) = &good {
+            debug!(task = %self.slots[task].spec.name, "the probe failed: {evidence}");
+            self.slots[task].evidence.clone_from(evidence);
+        }
+        self.inputs.push_back(Input::Task(task, Event::Answered(good.is_ok())));
+    }
+
+    /// The open question of a task may have its answer.
+    pub(super) fn read_answer(&mut self, task: TaskId) {
+        let Some(question) = self.slots[task].question.take() else { return };
+        self.reactor.remove(question.fd());
+        let answer = match question {
+            Question::Connecting { socket, request } => connected(socket, request),
+            Question::Asked { socket, reply } => read_reply(socket, reply),
+            Question::Running { child } => exited(child),
+        };
+        self.answered(task, answer);
+    }
+
+    /// Nobody waits for the answer any more. A command that still runs is killed; it is reaped as an orphan.
+    pub(super) fn give_up_question(&mut self, task: TaskId, evidence: &str) {
+        let Some(question) = self.slots[task].question.take() else { return };
+        self.reactor.remove(question.fd());
+        evidence.clone_into(&mut self.slots[task].evidence);
+        if let Question::Running { child } = question {
+            let _ = child.signal_group(libc::SIGKILL).or_else(|_| child.signal(libc::SIGKILL));
+        }
+    }
+
+    /// The task whose question this process is.
+    pub(super) fn task_asked_by(&self, pid: i32) -> Option<TaskId> {
+        self.slots.iter().position(|slot| match &slot.question {
+            Some(Question::Running { child }) => child.pid() == pid,
+            Some(Question::Connecting { .. } | Question::Asked { .. }) | None => false,
+        })
+    }
+}
+
+impl Question {
+    fn fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        match self {
+            Self::Connecting { socket, .. } | Self::Asked { socket, .. } => socket.as_fd(),
+            Self::Running { child } => child.as_fd(),
+        }
+    }
+}
+
+fn stream(family: AddressFamily) -> Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(family, SocketType::STREAM, flags, None).during("make", "a socket")
+}
+
+fn tcp(address: SocketAddr, request: Option<String>) -> Result<Answer> {
+    let socket = stream(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
+    match connect(&socket, &address) {
+        Ok(()) => Ok(connected(socket, request)),
+        Err(Errno::INPROGRESS) => Ok(Answer::Open(Question::Connecting { socket, request })),
+        Err(cause) => Err(Error::io("connect to", address, cause)),
+    }
+}
+
+fn unix(path: &Path) -> Result<Answer> {
+    let socket = stream(AddressFamily::UNIX)?;
+    let address = SocketAddrUnix::new(path).during("connect to", path.display())?;
+    // A full backlog answers EAGAIN: somebody listens and nobody accepts.
+    connect(&socket, &address).during("connect to", path.display())?;
+    Ok(Answer::Good)
+}
+
+fn connected(socket: OwnedFd, request: Option<String>) -> Answer {
+    match sockopt::socket_error(&socket) {
+        Ok(Ok(())) => {}
+        Ok(Err(cause)) | Err(cause) => return Answer::Bad(format!("connect: {}", std::io::Error::from(cause))),
+    }
+    let Some(request) = request else { return Answer::Good };
+    // It is far smaller than an empty send buffer.
+    match send(&socket, request.as_bytes(), SendFlags::NOSIGNAL) {
+        Ok(_) => Answer::Open(Question::Asked { socket, reply: Vec::new() }),
+        Err(cause) => Answer::Bad(format!("send the request: {}", std::io::Error::from(cause))),
+    }
+}
+
+fn read_reply(socket: OwnedFd, mut reply: Vec<u8>) -> Answer {
+    let mut piece = [0; 64];
+    match recv(&socket, &mut piece[..], RecvFlags::empty()) {
+        Ok((0, _)) => return Answer::Bad("the connection ended before the status line".to_owned()),
+        Ok((read, _)) => reply.extend_from_slice(&piece[..read]),
+        Err(Errno::AGAIN | Errno::INTR) => {}
+        Err(cause) => return Answer::Bad(format!("read the reply: {}", std::io::Error::from(cause))),
+    }
+    match http_status(&reply) {
+        None if reply.len() < 64 => Answer::Open(Question::Asked { socket, reply }),
+        None => Answer::Bad("the reply is not HTTP".to_owned()),
+        Some(200..=399) => Answer::Good,
+        Some(status) => Answer::Bad(format!("HTTP status {status}")),
+    }
+}
+
+/// The status of `HTTP/1.1 200 OK`.
+fn http_status(reply: &[u8]) -> Option<u16> {
+    let words = reply.strip_prefix(b"HTTP/")?;
+    let mut words = words.split(|byte| byte.is_ascii_whitespace()).skip(1);
+    let status = words.next()?;
+    // Three digits and what ends them: a torn status is none yet.
+    words.next()?;
+    std::str::from_utf8(status).ok()?.parse().ok()
+}
+
+fn exited(child: Pidfd) -> Answer {
+    match child.reap() {
+        Ok(None) => Answer::Open(Question::Running { child }),
+        Ok(Some(WaitStatus::Exited(0))) => Answer::Good,
+        Ok(Some(WaitStatus::Exited(code))) => Answer::Bad(format!("the command exited with {code}")),
+        Ok(Some(WaitStatus::Killed { signal, .. })) => Answer::Bad(format!("signal {signal} killed the command")),
+        Err(cause) => {
+            let _ = reap::reap(child.pid());
+            Answer::Bad(format!("wait for the command: {cause}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_of_a_reply() {
+        assert_eq!(http_status(b"HTTP/1.1 200 OK\r\n"), Some(200));
+        assert_eq!(http_status(b"HTTP/1.0 503 "), Some(503));
+        assert_eq!(http_status(b"HTTP/1.0 50"), None);
+        assert_eq!(http_status(b"SSH-2.0-x y z"), None);
+    }
+}
