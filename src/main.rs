@@ -39,6 +39,7 @@ fn dispatch(command: Command) -> u8 {
         }
         Command::StandIn(args) => rehearsal::stand_in::main(args),
         Command::RehearsalInit(args) => rehearsal::init::main(args),
+        Command::ProbeFile(args) => u8::from(!args.iter().all(|path| std::path::Path::new(path).exists())),
     }
 }
 

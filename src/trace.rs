@@ -31,6 +31,29 @@ pub fn init(format: Format, verbosity: i32, diagnostics: Diagnostics) {
     let _ = tracing::subscriber::set_global_default(Lines { format, most, diagnostics });
 }
 
+/// The line that stands where lines of this log had to be dropped, because nobody read stderr or its disk was full.
+pub fn loss_notice(format: Format) -> fn(u64) -> String {
+    match format {
+        Format::Text => |lost| {
+            format!("{} warn {lost} lines of this log were dropped: stderr was full or not read\n", time(Utc::now()))
+        },
+        Format::Json => |lost| {
+            let message = "lines of this log were dropped: stderr was full or not read";
+            let now = time(Utc::now());
+            format!("{{\"time\":\"{now}\",\"level\":\"warn\",\"message\":\"{message}\",\"lost\":{lost}}}\n")
+        },
+    }
+}
+
+/// A panic is one line of this log too: the hook of std writes to stderr itself, and might wait there for ever.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, ToString::to_string);
+        let text = panic.payload_as_str().unwrap_or("no message");
+        tracing::error!(place, "panic: {text}; please report it as a bug");
+    }));
+}
+
 struct Lines {
     format: Format,
     most: Level,

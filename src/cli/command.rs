@@ -59,7 +59,7 @@ static DEMO: [Flag<DemoOptions>; 3] = [
 static COMMON: [Flag<()>; 2] = [help_flag(), version_flag()];
 
 /// Every command, in the order of the help.
-pub static COMMANDS: [Row; 7] = [
+pub static COMMANDS: [Row; 8] = [
     Row {
         name: "run",
         hidden: false,
@@ -161,6 +161,7 @@ pub static COMMANDS: [Row; 7] = [
     },
     hidden("stand-in", |args| Ok(Command::StandIn(args))),
     hidden("rehearsal-init", |args| Ok(Command::RehearsalInit(args))),
+    hidden("probe-file", |args| Ok(Command::ProbeFile(args))),
 ];
 
 /// A command for minion's own use: its arguments are passed on unread.

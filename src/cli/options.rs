@@ -23,6 +23,8 @@ pub enum Command {
     StandIn(Vec<OsString>),
     /// Hidden: the container's init under the rehearsal agent. Its arguments are its own to read.
     RehearsalInit(Vec<OsString>),
+    /// Hidden: exits with 0 when the file that is its argument exists.
+    ProbeFile(Vec<OsString>),
 }
 
 /// What `minion run` was told. [`Default`] is the command line without a flag.

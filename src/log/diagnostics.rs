@@ -42,19 +42,17 @@ struct Queue {
 }
 
 impl Diagnostics {
-    /// Lines for this process's stderr.
-    pub fn new() -> Result<Self> {
+    /// Lines for this process's stderr. `notice` words the line that stands where lines were dropped.
+    pub fn new(notice: fn(u64) -> String) -> Result<Self> {
         let stderr = match rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3) {
             Ok(stderr) => Some(stderr),
             Err(Errno::BADF) => None,
             Err(error) => return Err(error).during("duplicate", "stderr"),
         };
-        Self::onto(stderr, |lost| {
-            format!("minion: {lost} lines of this log were dropped: stderr was full or not read\n")
-        })
+        Self::onto(stderr, notice)
     }
 
-    /// Lines for any descriptor, or for none. `notice` words the line that stands where lines were dropped.
+    /// Lines for any descriptor, or for none.
     pub fn onto(stderr: Option<OwnedFd>, notice: fn(u64) -> String) -> Result<Self> {
         let deaf = AtomicBool::new(stderr.is_none());
         Ok(Self(Arc::new(Shared {

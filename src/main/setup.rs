@@ -30,12 +30,13 @@ const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Sets everything up and supervises. Gives the exit code; an error is one that came before there was a log.
 pub(crate) fn prepare(options: &RunOptions, signals: Signals) -> Result<u8> {
-    let diagnostics = Diagnostics::new()?;
     let format = match options.log_format {
         LogFormat::Text => Format::Text,
         LogFormat::Json => Format::Json,
     };
+    let diagnostics = Diagnostics::new(trace::loss_notice(format))?;
     trace::init(format, options.verbosity, diagnostics.clone());
+    trace::report_panics();
     options.notices.iter().for_each(|notice| warn!("{notice}"));
     let outcome = set_up(options, signals, &diagnostics).and_then(supervisor::run);
     let code = match outcome {

@@ -1,4 +1,4 @@
-//! The service manager that started minion: minion is a service too, and says so with sd_notify(3).
+//! The service manager that started minion: minion is a service too, and says so with `sd_notify(3)`.
 
 use crate::error::{During, Error, Result};
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socket_with};
@@ -63,7 +63,7 @@ impl Manager {
         self.say("WATCHDOG=1");
     }
 
-    /// Best effort, as sd_notify is: a manager that does not listen must not stop us.
+    /// Best effort, as `sd_notify` is: a manager that does not listen must not stop us.
     fn say(&self, text: &str) {
         let _ = sendto(&self.socket, text.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT, &self.address);
     }

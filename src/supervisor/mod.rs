@@ -101,6 +101,8 @@ struct Supervisor {
     last_stream: u64,
     last_run: u64,
     outcome: Option<Outcome>,
+    /// Whether the time for asking is over.
+    killing: bool,
     /// Whether a rest may begin that is worth giving memory back for.
     rests: bool,
 }
@@ -156,6 +158,7 @@ impl Supervisor {
             last_stream: 0,
             last_run: 0,
             outcome: None,
+            killing: false,
             rests: false,
         };
         supervisor.watch_notify()?;
@@ -193,7 +196,10 @@ impl Supervisor {
                 match output {
                     Output::Task(task, action) => self.perform(task, action)?,
                     Output::Stopping(reason) => self.stopping(reason),
-                    Output::Killing => warn!("the time for asking is over: killing what is alive"),
+                    Output::Killing => {
+                        warn!("the time for asking is over: killing what is alive");
+                        self.killing = true;
+                    }
                     Output::Answered(_) => {}
                     Output::Over(outcome) => self.outcome = Some(outcome),
                 }
@@ -367,7 +373,9 @@ impl Supervisor {
                 continue;
             }
             let Some(run) = &mut self.slots[task].run else { continue };
-            if run.streams.is_empty() {
+            // A full disk may hold the last bytes back for as long as it likes, but not the end of everything: what is still in
+            // the pipe then is the log thread's to write, or to count, while it stops.
+            if run.streams.is_empty() || self.killing {
                 self.inputs.push_back(Input::Task(task, Event::Quiet));
                 self.decide()?;
             } else if !run.finished {

@@ -1,4 +1,4 @@
-//! What tasks say of themselves: sd_notify(3), and a newline on an fd.
+//! What tasks say of themselves: `sd_notify(3)`, and a newline on an fd.
 
 use super::Supervisor;
 use super::reactor::Source;
@@ -66,9 +66,8 @@ impl Notify {
             }
         };
         text.truncate(received.bytes);
-        let sender = ancillary.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmCredentials(credentials) => Some(credentials),
-            _ => None,
+        let sender = ancillary.drain().find_map(|message| {
+            if let RecvAncillaryMessage::ScmCredentials(credentials) = message { Some(credentials) } else { None }
         });
         Some(Message { text, sender })
     }

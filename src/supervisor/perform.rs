@@ -26,9 +26,7 @@ impl Supervisor {
             Action::Ask(purpose) => self.ask(task, purpose),
             Action::Ready => self.is_ready(task),
             Action::Judge(verdict) => self.judge(task, verdict),
-            Action::Limit => {
-                error!(task = %self.slots[task].spec.name, "it started too often, and does not start again")
-            }
+            Action::Limit => self.limited(task),
             Action::HookFailed { part, exit } => self.hook_failed(task, part, exit),
             Action::Report { exit, up, restart, .. } => self.report(task, exit, up, restart),
         }

@@ -206,7 +206,7 @@ fn read_reply(socket: OwnedFd, mut reply: Vec<u8>) -> Answer {
 /// The status of `HTTP/1.1 200 OK`.
 fn http_status(reply: &[u8]) -> Option<u16> {
     let words = reply.strip_prefix(b"HTTP/")?;
-    let mut words = words.split(|byte| byte.is_ascii_whitespace()).skip(1);
+    let mut words = words.split(u8::is_ascii_whitespace).skip(1);
     let status = words.next()?;
     // Three digits and what ends them: a torn status is none yet.
     words.next()?;

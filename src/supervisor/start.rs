@@ -6,7 +6,7 @@ use super::{Stdout, Supervisor};
 use crate::error::{During, Error, Result};
 use crate::log::{LogId, StreamId};
 use crate::process::attributes;
-use crate::process::spawn::{Child, Gated, Program, Stdio};
+use crate::process::spawn::{Child, Gated, Stdio};
 use crate::task::spec::{Attributes, ReadyWay};
 use crate::task::state::{Event, Part};
 use crate::task::{Exit, Input, TaskId};

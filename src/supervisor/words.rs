@@ -56,6 +56,11 @@ impl Supervisor {
         slot.evidence.clear();
     }
 
+    /// A task started too often.
+    pub(super) fn limited(&self, task: TaskId) {
+        error!(task = %self.slots[task].spec.name, "it started too often, and does not start again");
+    }
+
     /// A hook failed; what that means was decided already.
     pub(super) fn hook_failed(&self, task: TaskId, part: Part, exit: Exit) {
         let slot = &self.slots[task];

@@ -2,69 +2,13 @@
 
 use super::ending::Stop;
 use super::exit::Exit;
+use super::input::{Command, Input, Output, Refusal, TaskId};
 use super::life::Task;
 use super::order::Order;
 use super::outcome::{Outcome, Reason};
 use super::spec::{Limited, Role, TaskSpec};
 use super::state::{Action, Event, Part, State};
 use std::time::{Duration, Instant};
-
-/// Which task: its index in the plan.
-pub type TaskId = usize;
-
-/// What happens to the whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Everything is set up: start.
-    Begin,
-    /// Something happened to one task.
-    Task(TaskId, Event),
-    /// A signal asks for the end: SIGTERM, SIGINT or SIGHUP.
-    Stop(i32),
-    /// A signal asks for the end at once: SIGQUIT.
-    StopNow(i32),
-    /// What all tasks need could not be set up: end everything at once.
-    Fail,
-    /// An operator asks something of one task.
-    Command(TaskId, Command),
-    /// Time has passed.
-    Tick,
-}
-
-/// What an operator asks of one task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// End it, and start it again at once.
-    Restart,
-    /// End it, and leave it down until [`Command::Start`].
-    Stop,
-    /// Start it, now.
-    Start,
-}
-
-/// Why a command is not obeyed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The executor's end is the end of everything: that is asked for with a signal to minion.
-    Executor,
-    /// Everything is ending; nothing starts any more.
-    Ending,
-}
-
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// Something for one task.
-    Task(TaskId, Action),
-    /// The answer to the command: what state the task is in now. Exactly one for each command.
-    Answered(Result<State, Refusal>),
-    /// Say that the end has begun, and why; once.
-    Stopping(Reason),
-    /// Say that the time for asking is over.
-    Killing,
-    /// Everything has ended, or the time is over: leave with this.
-    Over(Outcome),
-}
 
 /// How far along the whole is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,7 +261,7 @@ impl Core {
         }
     }
 
-    /// Begins the end, unless it has begun. What waits or rests ends at once; the rest is told level by level.
+    /// Begins the end, unless it has begun. What serves nobody is told at once, the rest level by level.
     fn stop(&mut self, reason: Reason, now: Instant, outputs: &mut Vec<Output>) {
         if self.is_stopping() {
             return;
@@ -325,7 +269,7 @@ impl Core {
         outputs.push(Output::Stopping(reason));
         self.phase = Phase::Stopping(Stop::new(reason, now, self.budget, self.order.last_level()));
         for id in 0..self.members.len() {
-            if matches!(part(self.members[id].task.state()), None | Some(Part::Before)) {
+            if !is_serving(self.members[id].task.state()) {
                 self.one(id, Event::Stop, now, outputs);
             }
         }
@@ -421,5 +365,13 @@ fn part(state: State) -> Option<Part> {
         | State::Stopping { part, .. }
         | State::Clearing { part, .. } => Some(part),
         State::Idle | State::Backoff { .. } | State::Down | State::Ended => None,
+    }
+}
+
+/// Whether its main process is alive: others may depend on it.
+fn is_serving(state: State) -> bool {
+    match state {
+        State::Starting { part, .. } | State::Running { part, .. } | State::Stopping { part, .. } => part == Part::Main,
+        State::Idle | State::Clearing { .. } | State::Backoff { .. } | State::Down | State::Ended => false,
     }
 }

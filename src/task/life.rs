@@ -166,7 +166,7 @@ impl Task {
             }
             Event::Exited(exit) => clear(part, exit, since, Then::Policy, now),
             Event::Tick => self.hook_is_late(part, since, now),
-            Event::Stop | Event::Kill | Event::Restart | Event::StayDown => end(part, since, event, now),
+            Event::Stop | Event::Kill | Event::Restart | Event::StayDown => self.end(part, since, event, now),
             // Quiet speaks of a run whose main process is dead.
             Event::Start | Event::Ready | Event::Alive | Event::Answered(_) | Event::Quiet => (self.state, NOTHING),
         }
@@ -183,7 +183,9 @@ impl Task {
         let plan = self.terms.watch;
         let note = match (part, event) {
             (_, Event::Exited(exit)) => return clear(part, exit, since, Then::Policy, now),
-            (_, Event::Stop | Event::Kill | Event::Restart | Event::StayDown) => return end(part, since, event, now),
+            (_, Event::Stop | Event::Kill | Event::Restart | Event::StayDown) => {
+                return self.end(part, since, event, now);
+            }
             (Part::Before | Part::After, Event::Tick) => return self.hook_is_late(part, since, now),
             (Part::Main, Event::Tick) => {
                 let due = PLACEMENT_CHECKS.get(checks).is_some_and(|after| since + *after <= now);
@@ -229,6 +231,20 @@ impl Task {
             }
             Some(_) | None => (self.state, NOTHING),
         }
+    }
+
+    /// A program is told to end. A hook after the end is part of ending: only force and its own time cut it short.
+    fn end(&self, part: Part, since: Instant, event: Event, now: Instant) -> (State, Actions) {
+        let by_itself = self.hook_timeout(part).map(|timeout| since + timeout);
+        let told = now + COMMAND_GRACE;
+        let (actions, kill_at) = match (event, part) {
+            (Event::Kill, _) => (one(Action::Kill), None),
+            (_, Part::After) => (NOTHING, by_itself),
+            (_, Part::Before) => (one(Action::Terminate), by_itself.map(|at| at.min(told))),
+            (Event::Restart | Event::StayDown, Part::Main) => (one(Action::Terminate), Some(told)),
+            (_, Part::Main) => (one(Action::Terminate), None),
+        };
+        (State::Stopping { part, since, then: Then::Policy.after(event), kill_at }, actions)
     }
 
     fn clearing(&mut self, event: Event, now: Instant) -> (State, Actions) {
@@ -339,18 +355,6 @@ fn first_delay(restart: Restart) -> Duration {
         Restart::Never => Duration::ZERO,
         Restart::OnFailure { delay, .. } | Restart::Always { delay, .. } => delay,
     }
-}
-
-/// A program is told to end. A hook after the end is part of ending: only force cuts it short.
-fn end(part: Part, since: Instant, event: Event, now: Instant) -> (State, Actions) {
-    let then = Then::Policy.after(event);
-    let (actions, kill_at) = match (event, part) {
-        (Event::Kill, _) => (one(Action::Kill), None),
-        (_, Part::After) => (NOTHING, Some(now + COMMAND_GRACE)),
-        (Event::Restart | Event::StayDown, _) => (one(Action::Terminate), Some(now + COMMAND_GRACE)),
-        (_, Part::Before | Part::Main) => (one(Action::Terminate), None),
-    };
-    (State::Stopping { part, since, then, kill_at }, actions)
 }
 
 fn stopping(state: State, event: Event, now: Instant) -> (State, Actions) {

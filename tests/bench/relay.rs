@@ -103,7 +103,9 @@ fn relay(mut writer: Command, size: u64, total: u64, gzip: bool) -> (Duration, f
         stall: Duration::from_secs(5),
     };
     let directory = OwnedFd::from(File::open(DIRECTORY).unwrap());
-    let mut log = LogThread::prepare(directory, policy, Diagnostics::new().unwrap()).unwrap();
+    let mut log =
+        LogThread::prepare(directory, policy, Diagnostics::new(|lost| format!("{lost} lines lost\n")).unwrap())
+            .unwrap();
     let id = log.open("executor").unwrap();
     log.start().unwrap();
     let before = Usage::of_self();

@@ -1,33 +1,28 @@
 //! A world without processes for the pure core: children are entries in a queue of future events.
 
+mod acts;
+mod cast;
 mod random;
+mod rules;
 mod seen;
 
-use minion::task::state::{Action, COMMAND_GRACE, Event, State};
-use minion::task::{Command, Core, Exit, Input, Outcome, Output, Reason, Refusal, Restart, Role};
+use minion::task::life::COMMAND_GRACE;
+use minion::task::spec::ReadyWay;
+use minion::task::state::{Action, Event, Part, State};
+use minion::task::{Command, Core, Exit, Input, Outcome, Output, Reason, Refusal, Role, TaskSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
+use cast::{Nature, answer};
 use random::Random;
 pub use seen::Seen;
-use seen::{Commands, Finished};
+use seen::{Commands, Finished, Ways};
 
-/// How a simulated process behaves.
-#[derive(Clone, Copy)]
-struct Nature {
-    /// When it dies by itself, after its start.
-    lives: Option<Duration>,
-    /// How long it takes to obey SIGTERM; `None` ignores it.
-    obeys: Option<Duration>,
-    /// A process in uninterruptible sleep does not even obey SIGKILL.
-    killable: bool,
-    /// How many more it starts when SIGKILL finds it.
-    forks: u32,
-}
-
-#[derive(Default)]
 struct Run {
+    part: Part,
+    since: Instant,
+    executed: Option<Instant>,
     main_alive: bool,
     main_dead_known: bool,
     nature: Option<Nature>,
@@ -39,9 +34,32 @@ struct Run {
     told: Option<Instant>,
     /// A command had a say in it.
     commanded: bool,
+    /// It was judged to be not ready or unhealthy.
+    judged: bool,
+    /// SIGKILL was sent to its main process.
+    forced: bool,
 }
 
 impl Run {
+    fn new(part: Part, since: Instant) -> Self {
+        Self {
+            part,
+            since,
+            executed: None,
+            main_alive: false,
+            main_dead_known: false,
+            nature: None,
+            leftovers: Vec::new(),
+            drained: false,
+            quiet_told: false,
+            reported: false,
+            told: None,
+            commanded: false,
+            judged: false,
+            forced: false,
+        }
+    }
+
     fn is_over(&self) -> bool {
         !self.main_alive && self.main_dead_known && self.leftovers.is_empty() && self.drained
     }
@@ -54,6 +72,9 @@ enum Happening {
     NeverStarts(usize, usize),
     LeftoverDies(usize, usize, u32),
     Drains(usize, usize),
+    SaysReady(usize, usize),
+    Barks(usize, usize),
+    Answers(usize, usize, bool),
     Signal(i32),
     Commands(usize, u8),
 }
@@ -63,7 +84,9 @@ const COMMANDS: [Command; 3] = [Command::Restart, Command::Stop, Command::Start]
 pub struct World {
     random: Random,
     core: Core,
-    roles: Vec<Role>,
+    specs: Vec<TaskSpec>,
+    /// Whether a task ever was ready.
+    ready: Vec<bool>,
     runs: Vec<Vec<Run>>,
     queue: BinaryHeap<Reverse<(Instant, u64, Happening)>>,
     serial: u64,
@@ -77,24 +100,27 @@ pub struct World {
     killed: bool,
     /// A command keeps it down.
     held: Vec<bool>,
+    /// A command had a say in its life.
+    touched: Vec<bool>,
     answers: u32,
     commands: Commands,
+    ways: Ways,
+    /// Whether each step is printed: for the one schedule that a seed repeats.
+    told: bool,
 }
 
 impl World {
     pub fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let mut roles = vec![Role::Executor];
-        roles.extend((0..random.below(4)).map(|_| Role::Helper));
-        let at = usize::try_from(random.below(roles.len() as u64)).unwrap();
-        roles.swap(0, at);
-        let tasks: Vec<(Role, Restart)> = roles.iter().map(|role| (*role, restart(*role, &mut random))).collect();
+        let specs = cast::cast(&mut random);
         let budget = Duration::from_millis(random.pick(&[1, 500, 4000, 89_000]));
         let mut world = Self {
-            core: Core::of(tasks, budget),
-            runs: roles.iter().map(|_| Vec::new()).collect(),
-            held: vec![false; roles.len()],
-            roles,
+            core: Core::new(&specs, budget),
+            runs: specs.iter().map(|_| Vec::new()).collect(),
+            held: vec![false; specs.len()],
+            touched: vec![false; specs.len()],
+            ready: vec![false; specs.len()],
+            specs,
             queue: BinaryHeap::new(),
             serial: 0,
             next_leftover: 0,
@@ -107,11 +133,13 @@ impl World {
             killed: false,
             answers: 0,
             commands: Commands::default(),
+            ways: Ways::default(),
+            told: std::env::var_os("MINION_SEED").is_some(),
             random,
         };
         for _ in 0..world.random.pick(&[0, 0, 1, 6]) {
             let at = world.random.micros(60_000_000);
-            let task = usize::try_from(world.random.below(world.roles.len() as u64)).unwrap();
+            let task = usize::try_from(world.random.below(world.specs.len() as u64)).unwrap();
             let command = world.random.pick(&[0, 1, 2]);
             world.later(at, Happening::Commands(task, command));
         }
@@ -158,13 +186,18 @@ impl World {
             Happening::Signal(signal) if signal == libc::SIGQUIT => self.feed(Input::StopNow(signal)),
             Happening::Signal(signal) => self.feed(Input::Stop(signal)),
             Happening::Commands(task, command) => self.command(task, COMMANDS[usize::from(command)]),
-            Happening::Executes(task, run) if self.runs[task][run].main_alive => {
-                self.feed(Input::Task(task, Event::Executed));
+            Happening::Executes(task, run) if self.runs[task][run].main_alive => self.executes(task, run),
+            Happening::SaysReady(task, run) if self.runs[task][run].main_alive => {
+                self.feed(Input::Task(task, Event::Ready));
+            }
+            Happening::Barks(task, run) if self.runs[task][run].main_alive => self.barks(task, run),
+            Happening::Answers(task, run, good) if self.runs[task][run].main_alive => {
+                self.feed(Input::Task(task, Event::Answered(good)));
             }
             Happening::Dies(task, run) if self.runs[task][run].main_alive => self.main_dies(task, run),
             Happening::NeverStarts(task, run) => {
                 self.runs[task][run].main_dead_known = true;
-                self.exited(task, Exit::NotStarted);
+                self.exited(task, run, Exit::NotStarted);
                 self.tell_quiet(task, run);
             }
             Happening::LeftoverDies(task, run, who) => {
@@ -175,7 +208,11 @@ impl World {
                 self.runs[task][run].drained = true;
                 self.tell_quiet(task, run);
             }
-            Happening::Executes(..) | Happening::Dies(..) => {}
+            Happening::Executes(..)
+            | Happening::Dies(..)
+            | Happening::SaysReady(..)
+            | Happening::Barks(..)
+            | Happening::Answers(..) => {}
         }
     }
 
@@ -183,11 +220,12 @@ impl World {
     fn command(&mut self, task: usize, command: Command) {
         let before = (self.answers, self.core.state(task));
         let running = self.runs[task].last().is_some_and(|run| run.main_alive);
+        self.touched[task] = true;
         self.held[task] &= command == Command::Stop;
         self.feed(Input::Command(task, command));
         assert_eq!(self.answers, before.0 + 1, "one answer to a command");
         let after = self.core.state(task).unwrap();
-        let refused = self.roles[task] == Role::Executor || self.stopping.is_some();
+        let refused = self.specs[task].role == Role::Executor || self.stopping.is_some();
         if refused {
             assert_eq!(Some(after), before.1, "a refused command changes nothing");
             self.commands.refused += 1;
@@ -211,13 +249,42 @@ impl World {
         }
     }
 
-    fn main_dies(&mut self, task: usize, run: usize) {
-        if let Run { told: Some(told), nature: Some(Nature { killable: true, .. }), .. } = self.runs[task][run] {
-            let limit = told + COMMAND_GRACE + Duration::from_millis(1);
-            assert!(self.now <= limit, "a task that a command ends is killed when it does not obey");
+    fn executes(&mut self, task: usize, run: usize) {
+        let now = self.now;
+        self.runs[task][run].executed = Some(now);
+        self.feed(Input::Task(task, Event::Executed));
+        let Some(nature) = self.runs[task][run].nature.filter(|_| self.runs[task][run].part == Part::Main) else {
+            return;
+        };
+        if self.specs[task].readiness.way == ReadyWay::Notify
+            && let Some(serves) = nature.serves
+        {
+            self.later(serves, Happening::SaysReady(task, run));
         }
+        self.later(Duration::from_millis(100), Happening::Barks(task, run));
+    }
+
+    /// Its watchdog, until it falls ill.
+    fn barks(&mut self, task: usize, run: usize) {
+        if self.is_well(task, run) {
+            self.feed(Input::Task(task, Event::Alive));
+        }
+        if self.specs[task].health.is_some() {
+            self.later(Duration::from_millis(250), Happening::Barks(task, run));
+        }
+    }
+
+    fn is_well(&self, task: usize, run: usize) -> bool {
+        let run = &self.runs[task][run];
+        let (Some(nature), Some(executed)) = (run.nature, run.executed) else { return false };
+        let up = self.now.duration_since(executed);
+        nature.serves.is_some_and(|serves| up >= serves) && nature.ails.is_none_or(|ails| up < ails)
+    }
+
+    fn main_dies(&mut self, task: usize, run: usize) {
+        self.check_death(task, run);
         for _ in 0..self.random.pick(&[0, 0, 0, 1, 3]) {
-            let nature = nature(&mut self.random);
+            let nature = cast::nature(&mut self.random);
             self.add_leftover(task, run, nature);
         }
         let drain = self.random.micros(2_000);
@@ -225,12 +292,12 @@ impl World {
         let current = &mut self.runs[task][run];
         current.main_alive = false;
         current.main_dead_known = true;
-        let exit = self.random.pick(&[Exit::Code(0), Exit::Code(3), Exit::Signal { signal: 9, core: false }]);
-        self.exited(task, exit);
+        let exit = if current.forced { Exit::Signal { signal: 9, core: false } } else { current.nature.unwrap().exit };
+        self.exited(task, run, exit);
     }
 
-    fn exited(&mut self, task: usize, exit: Exit) {
-        if self.roles[task] == Role::Executor {
+    fn exited(&mut self, task: usize, run: usize, exit: Exit) {
+        if self.specs[task].role == Role::Executor && self.runs[task][run].part == Part::Main {
             self.executor_died = Some(self.now);
         }
         self.feed(Input::Task(task, Event::Exited(exit)));
@@ -254,7 +321,13 @@ impl World {
     }
 
     fn feed(&mut self, input: Input) {
+        if self.told {
+            eprintln!("{:?} {input:?}", self.now);
+        }
         for output in self.core.step(input, self.now) {
+            if self.told {
+                eprintln!("   {output:?}");
+            }
             assert!(self.over.is_none(), "{output:?} after the end");
             match output {
                 Output::Task(task, action) => self.act(task, action),
@@ -271,122 +344,4 @@ impl World {
             }
         }
     }
-
-    fn act(&mut self, task: usize, action: Action) {
-        match action {
-            Action::Spawn => self.spawn(task),
-            Action::Terminate => self.signal_main(task, false),
-            Action::Kill => self.signal_main(task, true),
-            Action::SweepTerm => self.sweep(task, false),
-            Action::SweepKill => {
-                self.swept_by_force = true;
-                self.sweep(task, true);
-            }
-            Action::CheckPlacement => assert!(self.runs[task].last().unwrap().main_alive, "nobody to look at"),
-            Action::Report { restart, commanded, .. } => {
-                let held = self.held[task];
-                let run = self.runs[task].last_mut().unwrap();
-                assert!(run.is_over(), "an exit is reported when the run is over, whole");
-                assert!(!run.reported, "an exit is reported once");
-                run.reported = true;
-                assert!(run.commanded || !commanded, "nobody commanded that");
-                assert!(!held || restart.is_none(), "it shall stay down");
-                self.commands.held += u64::from(commanded && restart.is_none());
-                self.commands.started_again += u64::from(commanded && restart.is_some());
-                assert!(restart.is_none() || self.roles[task] == Role::Helper, "the executor never restarts");
-            }
-        }
-    }
-
-    fn spawn(&mut self, task: usize) {
-        assert!(self.stopping.is_none(), "nothing is started after the end began");
-        assert!(!self.held[task], "a task that a command keeps down is started");
-        let previous = self.runs[task].last();
-        assert!(previous.is_none_or(|run| run.is_over() && run.reported), "two runs of one task");
-        assert!(previous.is_none() || self.roles[task] == Role::Helper, "the executor never restarts");
-        let run = self.runs[task].len();
-        if self.random.one_in(60) {
-            self.runs[task].push(Run { drained: true, ..Run::default() });
-            let after = self.random.micros(3_000);
-            return self.later(after, Happening::NeverStarts(task, run));
-        }
-        let nature = nature(&mut self.random);
-        self.runs[task].push(Run { main_alive: true, nature: Some(nature), ..Run::default() });
-        let exec = self.random.micros(2_000);
-        self.later(exec, Happening::Executes(task, run));
-        if let Some(lives) = nature.lives {
-            self.later(exec + lives, Happening::Dies(task, run));
-        }
-    }
-
-    fn signal_main(&mut self, task: usize, force: bool) {
-        let run = self.runs[task].len() - 1;
-        let current = &self.runs[task][run];
-        // A start that is going to fail has no process to signal.
-        let Some(nature) = current.nature.filter(|_| current.main_alive) else { return };
-        if let Some(after) = answer(nature, force, &mut self.random) {
-            self.later(after, Happening::Dies(task, run));
-        }
-    }
-
-    fn sweep(&mut self, task: usize, force: bool) {
-        let run = self.runs[task].len() - 1;
-        assert!(!self.runs[task][run].main_alive, "leftovers are what is left when the main process is gone");
-        for (id, nature) in self.runs[task][run].leftovers.clone() {
-            if force && nature.forks > 0 && nature.killable {
-                self.add_leftover(task, run, Nature { forks: nature.forks - 1, ..nature });
-            }
-            if let Some(after) = answer(nature, force, &mut self.random) {
-                self.later(after, Happening::LeftoverDies(task, run, id));
-            }
-        }
-    }
-
-    fn check_end(self) -> Finished {
-        let outcome = self.over.expect("the loop ended by it");
-        let (since, reason) = self.stopping.expect("the end was said to begin");
-        assert_eq!(outcome.reason, reason);
-        assert!(self.now <= since + self.budget, "it took longer than the budget");
-        if let Some(died) = self.executor_died {
-            let limit = Duration::from_secs(1).min(self.budget);
-            assert!(self.now <= died.max(since) + limit, "the rest outlived the executor by too much");
-        }
-        let alive = self.runs.iter().flatten().any(|run| run.main_alive || !run.leftovers.is_empty());
-        if outcome.everything_ended {
-            assert!(!alive, "everything ended, it says");
-            assert!(self.runs.iter().flatten().all(|run| run.reported), "every exit is reported");
-        }
-        assert_eq!(self.core.deadline(), None, "a timer is left armed");
-        let restarts = self.runs.iter().map(|runs| runs.len().saturating_sub(1)).sum::<usize>();
-        Finished {
-            outcome,
-            restarts: u32::try_from(restarts).unwrap(),
-            swept_by_force: self.swept_by_force,
-            killed: self.killed,
-            commands: self.commands,
-        }
-    }
-}
-
-fn restart(role: Role, random: &mut Random) -> Restart {
-    match role {
-        Role::Executor => Restart::Never,
-        Role::Helper => Restart::Always {
-            delay: Duration::from_millis(random.pick(&[0, 5, 5_000])),
-            max: Duration::from_millis(random.pick(&[0, 60_000])),
-        },
-    }
-}
-
-fn nature(random: &mut Random) -> Nature {
-    Nature {
-        lives: random.pick(&[None, Some(10_000), Some(3_000_000), Some(100_000_000)]).map(|end| random.micros(end)),
-        obeys: random.pick(&[None, Some(2_000), Some(2_000_000)]).map(|end| random.micros(end)),
-        killable: !random.one_in(100),
-        forks: random.pick(&[0, 0, 0, 5]),
-    }
-}
-
-fn answer(nature: Nature, force: bool, random: &mut Random) -> Option<Duration> {
-    if force { nature.killable.then(|| random.micros(1_000)) } else { nature.obeys }
 }
