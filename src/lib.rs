@@ -15,6 +15,7 @@
 //! | [`namespace`] | the private mount namespace |
 //! | [`log`] | one thread for all file I/O: relay, rotation, a full disk, minion's own lines |
 //! | [`trace`] | events to lines, as text or JSON |
+//! | [`inspect`] | what the commands that look share: tables, colour, units |
 //! | [`rehearsal`] | a stand-in for the agent, for `minion demo` and the tests |
 //! | [`error`] | the one error: operation, subject, cause, hint |
 //!
@@ -23,10 +24,10 @@
 //! # Who uses whom
 //!
 //! ```text
-//! error ─▶ mesos, task ─▶ hyperkube ─▶ cli ────────────────────────▶ main
-//! error ─▶ process ─▶ cgroup, namespace, log ─▶ supervisor ──────────▶ main
-//! mesos, process, cgroup ─▶ rehearsal ──────────────────────────────▶ main
-//! log ─▶ trace ─────────────────────────────────────────────────────▶ main
+//! error ─▶ mesos, task ─▶ hyperkube ─▶ cli ──────────────────▶ main
+//! error ─▶ process ─▶ cgroup, namespace, log ─▶ supervisor ────▶ main
+//! mesos, process, cgroup ─▶ rehearsal, inspect ────────────────▶ main
+//! log ─▶ trace ────────────────────────────────────────────────▶ main
 //! ```
 //!
 //! An arrow points to the user and never back; `supervisor` uses `task` as well, `cgroup` and `namespace` use `mesos`.
