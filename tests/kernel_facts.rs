@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy takes a test's helpers for production")]
 
-#[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
 use ::minion::process::signals::Signals;

@@ -144,7 +144,7 @@ pub enum ReadyWay {
     /// It is ready as soon as it runs.
     #[default]
     Exec,
-    /// It sends `READY=1` to `NOTIFY_SOCKET` (sd_notify(3)).
+    /// It sends `READY=1` to `NOTIFY_SOCKET` (`sd_notify(3)`).
     Notify,
     /// It writes a newline to this fd, which it finds open (s6).
     Fd(i32),

@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
 use random::Random;
+#[allow(unused_imports, reason = "of the files that share this, one needs it")]
 pub use seen::Seen;
 use seen::{Commands, Finished};
 
