@@ -1,5 +1,7 @@
 //! What a child is born with, and that minion keeps nothing of those that died.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail and print as tests do")]
+
 mod common;
 
 use common::minion::{Minion, Sandbox};

@@ -78,12 +78,9 @@ fn split(text: &str) -> (String, String) {
         let (length, kind) = piece(rest, code.chars().next_back());
         for c in rest[..length].chars() {
             let blank = if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) };
-            if kind == Kind::Code {
-                code.push(c)
-            } else {
-                code.push_str(&blank)
-            }
-            if kind == Kind::Comment { comments.push(c) } else { comments.push_str(&blank) }
+            let itself = c.to_string();
+            code.push_str(if kind == Kind::Code { &itself } else { &blank });
+            comments.push_str(if kind == Kind::Comment { &itself } else { &blank });
         }
         rest = &rest[length..];
     }
