@@ -134,6 +134,14 @@ fn the_code_maps_have_every_module() {
 }
 
 #[test]
+fn every_command_is_named() {
+    let text = readme();
+    for row in cli::visible().filter(|row| row.name != "run") {
+        assert!(text.contains(&format!("`minion {}", row.name)), "{}", row.name);
+    }
+}
+
+#[test]
 fn lines_fit_into_120_columns() {
     let text = readme();
     let long: Vec<&str> = text.lines().filter(|line| !line.starts_with('|') && line.chars().count() > 120).collect();
