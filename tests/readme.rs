@@ -48,13 +48,14 @@ fn words(code: ExitCode) -> &'static str {
         ExitCode::Stopped => "told to stop, and everything has stopped",
         ExitCode::Usage => "the command line is wrong",
         ExitCode::Setup => "set-up failed",
+        ExitCode::Failed => "health, readiness or start limit",
         ExitCode::Survivors => "could not be ended",
     }
 }
 
 #[test]
 fn the_table_of_exit_codes_has_each_code_of_the_program() {
-    let codes = [ExitCode::Stopped, ExitCode::Usage, ExitCode::Setup, ExitCode::Survivors];
+    let codes = [ExitCode::Stopped, ExitCode::Usage, ExitCode::Setup, ExitCode::Failed, ExitCode::Survivors];
     let section = section("Exit codes");
     for code in codes {
         let row = section.lines().find(|line| line.starts_with(&format!("| {} |", code as u8))).unwrap();
