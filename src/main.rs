@@ -19,7 +19,13 @@ fn main() -> ExitCode {
         Ok(Command::Run(options)) => Ok(run(&options)),
         Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
-            say(std::io::stderr(), &usage.to_string());
+            say(
+                std::io::stderr(),
+                &format!(
+                    "{usage}
+"
+                ),
+            );
             Ok(Code::Usage as u8)
         }
     };

@@ -2,6 +2,8 @@
 //!
 //! `MINION_SCHEDULES` sets how many schedules a run tries, `MINION_SEED` repeats one.
 
+#![allow(clippy::panic, reason = "helpers fail and print as tests do")]
+
 mod common;
 
 use common::simulation::World;

@@ -1,5 +1,7 @@
 //! What a child is born with, and that minion keeps nothing of those that died.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail and print as tests do")]
+
 mod common;
 
 use common::minion::{Minion, Sandbox};
@@ -73,20 +75,17 @@ fn a_hundred_restarts_leave_no_fd_no_thread_and_no_zombie_behind() {
     minion.started("executor");
     let reaped = |minion: &mut Minion| drop(minion.says("exited with 1"));
     let pid = minion.pid();
-    // Each count is taken at any point of a restart, in which up to four fds are open for a moment: the least of a few.
+    // Each count is taken at any point of a restart, in which up to four fds are open for a moment.
     let fds = |minion: &mut Minion| {
-        let counts = (0..20).map(|_| {
-            reaped(minion);
-            count_fds(pid)
-        });
-        counts.min().unwrap()
+        reaped(minion);
+        count_fds(pid)
     };
-    let before = fds(&mut minion);
+    let before = (0..20).map(|_| fds(&mut minion)).min().unwrap();
     for _ in 0..100 {
         events.next();
         reaped(&mut minion);
     }
-    assert_eq!(fds(&mut minion), before);
+    assert!((0..500).any(|_| fds(&mut minion) <= before), "more than {before} fds, always");
     assert_eq!(proc::status(pid, "Threads"), "2");
     assert!(proc::children(pid).len() <= 2, "{:?}", proc::children(pid));
     assert!(!wait_readable(&minion.pidfd, Instant::now()));

@@ -1,5 +1,7 @@
 //! Nothing is lost: whatever a child wrote before it died is in its log, whole and in order, however short it lived.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail and print as tests do")]
+
 mod common;
 
 use common::fifo::Lines;

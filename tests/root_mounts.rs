@@ -10,7 +10,6 @@
     reason = "clippy takes a test's helpers for production"
 )]
 
-#[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
 use common::alone::{self, Named, again};

@@ -1,5 +1,12 @@
 //! Signals: none that asks for the end is lost, whenever it comes and whatever comes with it; all others change nothing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "helpers fail and print as tests do"
+)]
+
 mod common;
 
 use common::fifo::Lines;
@@ -88,12 +95,16 @@ fn a_sigterm_amid_a_flood_of_other_signals_is_obeyed() {
         up(&mut events);
         let flood = [Signal::WINCH, Signal::USR1, Signal::USR2, Signal::PIPE, Signal::ALARM, Signal::TSTP];
         for _ in 0..before {
-            flood.iter().for_each(|signal| minion.signal(*signal));
+            for signal in flood {
+                minion.signal(signal);
+            }
         }
         minion.signal(Signal::TERM);
         // It may have ended before the last of these: then they hit a zombie, which is no error.
         for _ in 0..before {
-            flood.iter().for_each(|signal| minion.signal(*signal));
+            for signal in flood {
+                minion.signal(signal);
+            }
         }
         assert_stopped(minion.wait(), &sandbox);
         lifeline.assert_cut();

@@ -1,5 +1,7 @@
 //! SIGKILL to minion at any moment: no direct child lives on, not even one that had not executed yet.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers fail and print as tests do")]
+
 mod common;
 
 use common::minion::Sandbox;

@@ -71,7 +71,8 @@ pub static COMMANDS: [Row; 8] = [
             "The word run may be left out when the first argument is a flag: a Mesos command line that said \"km minion \
              --flags\" says \"minion --flags\".",
             "Exit codes: the executor's own when it ended first (128+n when signal n killed it); 0 when minion was told \
-             to stop and everything stopped; 100 for a command line that is wrong; 111 when nothing could be started.",
+             to stop and everything stopped; 100 for a command line that is wrong; 111 when nothing could be started; 113 \
+             when it was told to stop and something could not be ended in time.",
         ],
         sections: &[(
             "Executor flags",

@@ -2,6 +2,7 @@
 
 use super::notes::is_key;
 use super::source::{Source, all, has_word};
+use std::fs;
 
 const LONGEST: usize = 400;
 
@@ -53,6 +54,13 @@ fn no_file_is_longer_than_400_lines() {
         (lines > LONGEST).then(|| format!("{}: {lines} lines", source.path.display()))
     };
     none(&all().iter().filter_map(long).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_top_level_is_what_a_reader_needs() {
+    let expected = ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "src", "target", "tests", "vendor-notes"];
+    let entries = fs::read_dir(".").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    none(&entries.filter(|name| !name.starts_with('.') && !expected.contains(&name.as_str())).collect::<Vec<_>>());
 }
 
 #[test]

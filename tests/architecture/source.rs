@@ -39,24 +39,21 @@ impl Source {
 
 /// Every Rust file below `src` and `tests`.
 pub fn all() -> Vec<Source> {
-    let mut found = Vec::new();
-    for top in ["src", "tests"] {
-        collect(Path::new(top), &mut found);
-    }
+    let paths = ["src", "tests"].iter().flat_map(|top| files(Path::new(top)));
+    let rust = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let found: Vec<Source> =
+        rust.map(|path| Source::new(path.to_str().unwrap(), &fs::read_to_string(&path).unwrap())).collect();
     assert!(found.len() > 50, "cargo runs tests in the package's directory");
     found
 }
 
-fn collect(directory: &Path, found: &mut Vec<Source>) {
-    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            found.push(Source::new(path.to_str().unwrap(), &text));
-        }
+/// A file, or every file below a directory.
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
     }
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| files(&path)).collect()
 }
 
 /// Whether `word` stands in the line by itself, not as a part of a longer name.
@@ -81,12 +78,9 @@ fn split(text: &str) -> (String, String) {
         let (length, kind) = piece(rest, code.chars().next_back());
         for c in rest[..length].chars() {
             let blank = if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) };
-            if kind == Kind::Code {
-                code.push(c)
-            } else {
-                code.push_str(&blank)
-            }
-            if kind == Kind::Comment { comments.push(c) } else { comments.push_str(&blank) }
+            let itself = c.to_string();
+            code.push_str(if kind == Kind::Code { &itself } else { &blank });
+            comments.push_str(if kind == Kind::Comment { &itself } else { &blank });
         }
         rest = &rest[length..];
     }

@@ -1,6 +1,8 @@
 //! Start, restart, stop and idle of the main job, measured on the release binary with children that stamp their first
 //! instruction. `cargo bench --bench life [-- --idle SECONDS] [-- --runs N]`. Prints figures; asserts none.
 
+#![allow(clippy::print_stdout, reason = "helpers fail and print as tests do")]
+
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -111,7 +113,9 @@ impl Bench {
 
     fn idle(&self, time: Duration) {
         let mut running = self.start(&[], &[]);
-        (running.stamp("launch"), running.any(), running.any());
+        running.stamp("launch");
+        running.any();
+        running.any();
         running.settle();
         let pid = running.child.id();
         // The placement is checked 1, 10 and 60 s after a start: idle begins after the second, and the third is part of it.
@@ -144,7 +148,8 @@ impl Bench {
             .spawn();
         let Ok(child) = traced else { return println!("system calls: strace is not installed") };
         let mut running = Running { child, stamps: BufReader::new(stamps) };
-        (running.any(), running.any());
+        running.any();
+        running.any();
         let text = fs::read_to_string(&log).expect("strace wrote");
         let execs: Vec<usize> =
             text.lines().enumerate().filter(|(_, line)| line.contains("execve(")).map(|(n, _)| n).collect();

@@ -22,7 +22,7 @@ fn accepted(program: &str, args: &[&str], script: &str) -> Option<()> {
     let child =
         Process::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
-        eprintln!("SKIP: no {program} on this machine");
+        skip(program, "it is not on this machine");
         return None;
     };
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
@@ -30,6 +30,14 @@ fn accepted(program: &str, args: &[&str], script: &str) -> Option<()> {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && said.is_empty(), "{program} {args:?}: {} {said}", output.status);
     Some(())
+}
+
+/// Says that a test goes without a program; fails where `MINION_TEST_REQUIRE` names it.
+fn skip(program: &str, reason: &str) {
+    let test = std::thread::current().name().unwrap_or("test").to_owned();
+    let required = std::env::var("MINION_TEST_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|name| name == program), "{test} needs {program}: {reason}");
+    eprintln!("SKIP {test}: {program} ({reason})");
 }
 
 /// What a program prints for a script; None where there is no such program.
@@ -40,7 +48,7 @@ fn answer(program: &str, script: &str) -> Option<String> {
             Some(String::from_utf8(output.stdout).unwrap())
         }
         Err(error) => {
-            eprintln!("SKIP: {program}: {error}");
+            skip(program, &error.to_string());
             None
         }
     }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use cast::{Nature, answer};
 use random::Random;
+#[allow(unused_imports, reason = "of the files that share this, one needs it")]
 pub use seen::Seen;
 use seen::{Commands, Finished, Ways};
 

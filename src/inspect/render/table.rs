@@ -141,16 +141,17 @@ impl Table {
             }
             let blanks = " ".repeat(pad);
             let gap = " ".repeat(if at > 0 { GAP } else { 0 });
-            line += &match self.columns[at].fit {
-                Fit::Number => format!("{gap}{blanks}{text}"),
-                Fit::Whole | Fit::Middle | Fit::Wrapped => format!("{gap}{text}{blanks}"),
+            let parts = match self.columns[at].fit {
+                Fit::Number => [gap, blanks, text],
+                Fit::Whole | Fit::Middle | Fit::Wrapped => [gap, text, blanks],
             };
+            line.extend(parts);
             start += if at + 1 < row.len() { width + GAP } else { 0 };
         }
         out.push_str(line.trim_end());
         out.push('\n');
         for more in rest {
-            out.push_str(&format!("{:start$}{more}\n", ""));
+            out.extend([" ".repeat(start), more, "\n".to_owned()]);
         }
     }
 }

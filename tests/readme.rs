@@ -1,0 +1,163 @@
+//! The README says what the program does: its tables are compared with the program, its examples are understood by it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail as tests do")]
+
+use minion::cli::{self, Command};
+use minion::task::ExitCode;
+use std::fs;
+use std::path::Path;
+use std::process::Command as Process;
+
+fn readme() -> String {
+    fs::read_to_string("README.md").unwrap()
+}
+
+/// The text between a heading and the next one of the same or a higher rank.
+fn section(heading: &str) -> String {
+    let text = readme();
+    let (_, rest) = text.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no section {heading}"));
+    rest.split("\n## ").next().unwrap().to_owned()
+}
+
+/// The blocks of code in a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("\n```{language}\n");
+    text.split(&fence).skip(1).map(|rest| rest.split("\n```").next().unwrap().to_owned()).collect()
+}
+
+/// The first cells of a table's rows.
+fn first_cells(text: &str) -> Vec<String> {
+    let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.map(|row| row.split('|').nth(1).unwrap().trim().to_owned()).collect()
+}
+
+#[test]
+fn the_table_of_flags_is_the_programs_own_and_says_what_the_help_says() {
+    let table = cli::flags_markdown("run").unwrap();
+    assert!(section("Flags").contains(&table), "put this into the README:\n{table}");
+    let help = cli::help_text(Some("run")).unwrap();
+    for row in table.lines().filter(|row| row.starts_with("| `")) {
+        let flag = row.split('`').nth(1).unwrap().replace("\\|", "|");
+        assert!(help.contains(&flag), "{flag}");
+    }
+}
+
+/// What the README says of a code. A new one does not compile without a row.
+fn words(code: ExitCode) -> &'static str {
+    match code {
+        ExitCode::Stopped => "told to stop, and everything has stopped",
+        ExitCode::Usage => "the command line is wrong",
+        ExitCode::Setup => "set-up failed",
+        ExitCode::Failed => "health, readiness or start limit",
+        ExitCode::Survivors => "could not be ended",
+    }
+}
+
+#[test]
+fn the_table_of_exit_codes_has_each_code_of_the_program() {
+    let codes = [ExitCode::Stopped, ExitCode::Usage, ExitCode::Setup, ExitCode::Failed, ExitCode::Survivors];
+    let section = section("Exit codes");
+    for code in codes {
+        let row = section.lines().find(|line| line.starts_with(&format!("| {} |", code as u8))).unwrap();
+        assert!(row.contains(words(code)), "{row}");
+    }
+    let told = first_cells(&section);
+    let rest = &told[codes.len()..];
+    assert_eq!(rest, ["the executor's own", "128+n"], "{told:?}");
+}
+
+#[test]
+fn help_names_the_exit_codes_too() {
+    let help = cli::help_text(None).unwrap();
+    for code in ["128+n", "100 ", "111 ", "113 "] {
+        assert!(help.contains(code), "{code}");
+    }
+}
+
+#[test]
+fn a_refused_command_line_exits_with_100_and_whole_lines() {
+    let output = Process::new(env!("CARGO_BIN_EXE_minion")).arg("--max-log-siez=1").output().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(ExitCode::Usage as u8)));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.ends_with('\n') && said.lines().count() == 2, "{said:?}");
+}
+
+#[test]
+fn the_quick_start_is_two_commands() {
+    let start = &blocks(&section("Quick start"), "sh")[0];
+    let commands: Vec<&str> = start.lines().map(|line| line.split(" #").next().unwrap().trim()).collect();
+    assert_eq!(commands, ["cargo run --release -- demo", "cargo test"]);
+}
+
+fn understood(arguments: &str) {
+    let words = arguments.split_whitespace().map(std::ffi::OsString::from);
+    match cli::parse(words) {
+        Ok(Command::Run(options)) => assert_eq!(options.notices, [] as [String; 0], "{arguments}"),
+        other => panic!("{arguments}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_examples_of_an_agent_are_command_lines_that_are_understood() {
+    let section = section("Under an agent");
+    let app: serde_json::Value = serde_json::from_str(&blocks(&section, "json")[0]).unwrap();
+    assert_eq!(app["executor"], "./minion");
+    understood(app["cmd"].as_str().unwrap());
+    let execute = blocks(&section, "sh").into_iter().find(|block| block.contains("mesos-execute")).unwrap();
+    let command = execute.split("/usr/local/bin/minion ").nth(1).unwrap();
+    understood(command.trim_end_matches('\''));
+}
+
+#[test]
+fn files_that_it_names_exist() {
+    let text = readme();
+    let words = text.split(['`', ' ', '(', ')', ',', ';', '\n']);
+    let ours = words.filter(|word| ["src/", "tests/", "vendor-notes/", ".ci/"].iter().any(|top| word.starts_with(top)));
+    // The boots of other kernels come with a part of their own.
+    for word in ours.filter(|word| *word != "tests/vm/run") {
+        assert!(Path::new(word.trim_end_matches(['.', ':'])).exists(), "{word}");
+    }
+    assert!(Path::new("LICENSE").exists());
+}
+
+#[test]
+fn the_code_maps_have_every_module() {
+    let library = fs::read_to_string("src/lib.rs").unwrap();
+    for module in library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')) {
+        assert!(library.contains(&format!("//! | [`{module}`] |")), "{module}");
+    }
+    let map = section("Code map");
+    for entry in fs::read_dir("src").unwrap() {
+        let path = entry.unwrap().path();
+        let name = format!("`{}{}`", path.display(), if path.is_dir() { "/" } else { "" });
+        assert!(map.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn every_command_is_named() {
+    let text = readme();
+    for row in cli::visible().filter(|row| row.name != "run") {
+        assert!(text.contains(&format!("`minion {}", row.name)), "{}", row.name);
+    }
+}
+
+#[test]
+fn lines_fit_into_120_columns() {
+    let text = readme();
+    let long: Vec<&str> = text.lines().filter(|line| !line.starts_with('|') && line.chars().count() > 120).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn links_lead_to_headings() {
+    let text = readme();
+    let anchors: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("## "))
+        .map(|heading| heading.to_lowercase().replace(' ', "-"))
+        .collect();
+    for link in text.split("](#").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        assert!(anchors.iter().any(|anchor| anchor == link), "{link}");
+    }
+}
