@@ -49,7 +49,10 @@ pub fn loss_notice(format: Format) -> fn(u64) -> String {
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
-        let text = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let text =
+            payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("no message");
         tracing::error!(place, "panic: {text}; please report it as a bug");
     }));
 }

@@ -79,7 +79,7 @@ impl Supervisor {
         let mut env = slot.environment(Part::Before, marker);
         env.retain(|(name, _)| name != "NOTIFY_SOCKET");
         debug_assert!(env.iter().any(|(name, _)| name == MARKER));
-        let program = slot.any_command(args, env)?;
+        let program = slot.any_command(args, &env)?;
         let null = self.null.as_fd();
         let gated = program.fork(Stdio { stdin: null, stdout: null, stderr: null, extra: None })?;
         // Whether its exec works is told by its exit code.

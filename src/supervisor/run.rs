@@ -123,22 +123,22 @@ impl Slot {
         let hook = match part {
             Part::Before => self.spec.before_start.as_ref(),
             Part::After => self.spec.after_stop.as_ref(),
-            Part::Main => return self.command(&self.spec.program, &self.spec.args, self.environment(part, marker)),
+            Part::Main => return self.command(&self.spec.program, &self.spec.args, &self.environment(part, marker)),
         };
         let args = hook.map_or(&[][..], |Hook { args, .. }| args);
-        self.any_command(args, self.environment(part, marker))
+        self.any_command(args, &self.environment(part, marker))
     }
 
     /// A command with the task's attributes; its first word is the file to execute.
-    pub(super) fn any_command(&self, args: &[OsString], env: Vec<(OsString, OsString)>) -> Result<Program> {
+    pub(super) fn any_command(&self, args: &[OsString], env: &[(OsString, OsString)]) -> Result<Program> {
         let Some(program) = args.first() else {
             return Err(Error::new("run", "a command", "it has no words"));
         };
         self.command(Path::new(program), args, env)
     }
 
-    fn command(&self, program: &Path, args: &[OsString], env: Vec<(OsString, OsString)>) -> Result<Program> {
-        let mut program = Program::new(program, args, &env)?;
+    fn command(&self, program: &Path, args: &[OsString], env: &[(OsString, OsString)]) -> Result<Program> {
+        let mut program = Program::new(program, args, env)?;
         if let Some(directory) = &self.spec.attributes.directory {
             program = program.in_directory(directory)?;
         }

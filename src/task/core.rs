@@ -197,11 +197,10 @@ impl Core {
                 self.members[id].ready = true;
                 self.start_what_may(now, outputs);
             }
-            (Action::Judge(_), Role::Executor) => self.stop(Reason::Failed, now, outputs),
             (Action::Limit, Role::Helper) if self.members[id].task.limited() == Limited::GiveUp => {
                 self.nobody_waits_in_vain(id, now, outputs);
             }
-            (Action::Limit, _) => self.stop(Reason::Failed, now, outputs),
+            (Action::Limit, _) | (Action::Judge(_), Role::Executor) => self.stop(Reason::Failed, now, outputs),
             (Action::HookFailed { part: Part::Before, .. }, _) if !ran => {
                 self.stop(Reason::SetupFailed, now, outputs);
             }
