@@ -6,15 +6,14 @@ mod random;
 mod rules;
 mod seen;
 
-use minion::task::life::COMMAND_GRACE;
 use minion::task::spec::ReadyWay;
-use minion::task::state::{Action, Event, Part, State};
+use minion::task::state::{Event, Part, State};
 use minion::task::{Command, Core, Exit, Input, Outcome, Output, Reason, Refusal, Role, TaskSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-use cast::{Nature, answer};
+use cast::Nature;
 use random::Random;
 #[allow(unused_imports, reason = "of the files that share this, one needs it")]
 pub use seen::Seen;

@@ -3,7 +3,6 @@
 use super::cast::{self, Nature, answer};
 use super::{Happening, Run, World};
 use minion::task::state::{Action, Part};
-use std::time::Duration;
 
 impl World {
     pub(super) fn act(&mut self, task: usize, action: Action) {

@@ -15,7 +15,7 @@ impl World {
     pub(super) fn check_spawn(&self, task: usize, part: Part) {
         let spec = &self.specs[task];
         let previous = self.runs[task].last();
-        assert!(previous.is_none_or(|run| run.is_over()), "two runs of one task");
+        assert!(previous.is_none_or(super::Run::is_over), "two runs of one task");
         match part {
             Part::After => assert!(spec.after_stop.is_some(), "there is no such hook"),
             Part::Before | Part::Main => {
