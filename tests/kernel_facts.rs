@@ -58,7 +58,12 @@ fn main() {
 fn gated(script: &str, stderr: Option<std::os::fd::OwnedFd>) -> Gated {
     let args = ["sh", "-c", script].map(OsString::from);
     let null = Fds::null().unwrap();
-    let fds = Fds { stdin: null.as_fd(), stdout: null.as_fd(), stderr: stderr.as_ref().unwrap_or(&null).as_fd() };
+    let fds = Fds {
+        stdin: null.as_fd(),
+        stdout: null.as_fd(),
+        stderr: stderr.as_ref().unwrap_or(&null).as_fd(),
+        extra: None,
+    };
     Program::new(Path::new("/bin/sh"), &args, &[("PATH".into(), "/usr/bin:/bin".into())]).unwrap().fork(fds).unwrap()
 }
 

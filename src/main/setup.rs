@@ -71,7 +71,7 @@ fn set_up(options: &RunOptions, signals: Signals, diagnostics: &Diagnostics) -> 
     Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&variables) })
 }
 
-/// The service manager that started minion, where one did (sd_notify(3)).
+/// The service manager that started minion, where one did (`sd_notify(3)`).
 fn manager(variables: &[(OsString, OsString)]) -> Option<Manager> {
     let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let number = |name: &str| value(name)?.to_str()?.parse::<u64>().ok();
