@@ -167,6 +167,9 @@ impl Supervisor {
 
     fn supervise(&mut self) -> Result<Outcome> {
         self.decide()?;
+        // The children have the processors to themselves until the first of them has something to say; what they write is in
+        // their pipes meanwhile.
+        self.turn()?;
         if let Err(failure) = self.logs.start() {
             error!("{failure}");
             self.inputs.push_back(Input::Fail);
@@ -176,17 +179,25 @@ impl Supervisor {
             if let Some(outcome) = self.outcome {
                 return Ok(outcome);
             }
-            self.reactor.arm(self.core.deadline())?;
-            if std::mem::take(&mut self.rests) {
-                // Best effort: it only saves memory.
-                let _ = memory::release_text();
-            }
-            for source in self.reactor.wait()? {
-                self.dispatch(source)?;
-                self.decide()?;
-            }
-            self.settle()?;
+            self.turn()?;
         }
+    }
+
+    /// Waits for something to happen, and deals with it.
+    fn turn(&mut self) -> Result<()> {
+        if self.outcome.is_some() {
+            return Ok(());
+        }
+        self.reactor.arm(self.core.deadline())?;
+        if std::mem::take(&mut self.rests) {
+            // Best effort: it only saves memory.
+            let _ = memory::release_text();
+        }
+        for source in self.reactor.wait()? {
+            self.dispatch(source)?;
+            self.decide()?;
+        }
+        self.settle()
     }
 
     /// Lets the core decide on every input that waits, and does what it says.

@@ -156,7 +156,7 @@ impl Bench {
             let _ = kill_process(pid, Signal::TERM);
         }
         let _ = running.child.wait();
-        println!("system calls from exec to the last child's exec: {}", calls_until_last_exec(&text));
+        println!("system calls from exec to the last child's exec, all threads: {}", calls_until_last_exec(&text));
     }
 }
 
