@@ -96,6 +96,8 @@ struct Supervisor {
     manager: Option<Manager>,
     children: Children,
     owners: Owners,
+    /// When the leftovers are looked at again, without anything that tells.
+    look_again: Option<Instant>,
     null: OwnedFd,
     inputs: VecDeque<Input>,
     last_stream: u64,
@@ -152,7 +154,8 @@ impl Supervisor {
             surroundings: plan.surroundings,
             manager: plan.manager,
             children,
-            owners: Owners::new(),
+            owners: Owners::default(),
+            look_again: None,
             null: spawn::Stdio::null()?,
             inputs: VecDeque::new(),
             last_stream: 0,
@@ -176,7 +179,7 @@ impl Supervisor {
             if let Some(outcome) = self.outcome {
                 return Ok(outcome);
             }
-            self.reactor.arm(self.core.deadline())?;
+            self.reactor.arm(self.core.deadline().into_iter().chain(self.look_again).min())?;
             if std::mem::take(&mut self.rests) {
                 // Best effort: it only saves memory.
                 let _ = memory::release_text();
@@ -365,11 +368,21 @@ impl Supervisor {
 
     /// Looks whether tasks whose main process is dead are quiet now.
     fn settle(&mut self) -> Result<()> {
+        self.look_again = None;
         for task in 0..self.slots.len() {
             if !matches!(self.core.state(task), Some(State::Clearing { .. })) {
                 continue;
             }
-            if !self.leftovers(task)?.is_empty() {
+            let leftovers = self.leftovers(task)?;
+            if !leftovers.is_empty() {
+                if self.owners.take_late() {
+                    self.sweep_term(task)?;
+                }
+                continue;
+            }
+            // It may be of this run: nothing of it shall live on beside the next.
+            self.look_again = self.owners.look_again();
+            if self.look_again.is_some() {
                 continue;
             }
             let Some(run) = &mut self.slots[task].run else { continue };
