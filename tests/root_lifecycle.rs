@@ -77,11 +77,11 @@ impl Case {
         match self.cause {
             Cause::Script => {}
             Cause::Message => assert!(run.container.send_shutdown().unwrap()),
-            Cause::ToMinion(number) => run.container.signal(number).unwrap(),
+            Cause::ToMinion(number) => run.signal(number),
             Cause::ToExecutor(number) => signal(run.child("executor"), number),
             Cause::StoppedChildren => {
                 ["executor", "proxy"].iter().for_each(|role| signal(run.child(role), Signal::STOP));
-                run.container.signal(Signal::TERM).unwrap();
+                run.signal(Signal::TERM);
             }
         }
     }
@@ -209,7 +209,7 @@ fn what_cannot_be_killed_is_named_and_the_code_is_113() {
     fs::create_dir(freezer).unwrap();
     fs::write(freezer.join("cgroup.procs"), executor.to_string()).unwrap();
     fs::write(freezer.join("freezer.state"), "FROZEN").unwrap();
-    run.container.signal(Signal::TERM).unwrap();
+    run.signal(Signal::TERM);
     let (_, alive) = run.end_of(&minion, Duration::from_secs(2));
     assert_eq!(alive.iter().map(|process| process.pid).collect::<Vec<_>>(), [executor]);
     assert_eq!(run.status().exit().code(), Some(113), "{}", run.read("stderr"));

@@ -51,6 +51,11 @@ impl Contained {
         self.container.sandbox()
     }
 
+    /// Sends a signal to the init, which forwards it to minion.
+    pub fn signal(&self, signal: Signal) {
+        self.container.signal(signal.as_raw()).unwrap();
+    }
+
     /// A file of the sandbox; empty when there is none.
     pub fn read(&self, name: &str) -> String {
         String::from_utf8_lossy(&fs::read(self.sandbox().join(name)).unwrap_or_default()).into_owned()

@@ -4,8 +4,8 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)] // each test file is a crate of its own and uses a part of this
 
-pub mod alone;
 pub mod agent;
+pub mod alone;
 pub mod fifo;
 pub mod logs;
 pub mod minion;

@@ -35,7 +35,7 @@ fn a_proxy_that_leaves_the_memory_cgroup_is_reported() {
     let proxy: i32 = run.read("proxy.pid").trim().parse().unwrap();
     assert_eq!(cgroup(proxy, "memory"), "/", "it is left where it went");
     assert!(cgroup(proxy, "freezer").ends_with(run.container.id()));
-    run.container.signal(Signal::TERM).unwrap();
+    run.signal(Signal::TERM);
     assert_eq!(run.status().exit().code(), Some(0));
     assert_eq!(run.container.survivors().unwrap(), []);
     assert!(run.container.destroy(Instant::now() + DEADLINE).unwrap().is_clean());
@@ -49,7 +49,7 @@ fn a_proxy_that_leaves_the_memory_cgroup_is_put_back_when_that_is_asked_for() {
     run.says("event=cgroup-reattach");
     let proxy: i32 = run.read("proxy.pid").trim().parse().unwrap();
     assert!(cgroup(proxy, "memory").ends_with(run.container.id()), "{}", cgroup(proxy, "memory"));
-    run.container.signal(Signal::TERM).unwrap();
+    run.signal(Signal::TERM);
     assert_eq!(run.status().exit().code(), Some(0));
 }
 
@@ -116,7 +116,7 @@ fn with_private_mountns_children_are_in_the_namespace_20_of_20_and_restarted_one
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(run.container.id()), "{mounts}");
         children += said.lines().count();
-        run.container.signal(Signal::TERM).unwrap();
+        run.signal(Signal::TERM);
         assert_eq!(run.status().exit().code(), Some(0), "{}", run.read("stderr"));
         assert!(run.container.destroy(Instant::now() + DEADLINE).unwrap().is_clean());
     }

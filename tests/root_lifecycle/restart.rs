@@ -37,7 +37,7 @@ fn overlaps_of(restarts: usize, stubborn: bool) {
         (run.read("starts").lines().count() > restarts).then_some(())
     });
     let minion = super::open(run.minion_by_init());
-    run.container.signal(Signal::TERM).unwrap();
+    run.signal(Signal::TERM);
     let (_, alive) = run.end_of(&minion, Duration::from_secs(5));
     assert_eq!(alive, []);
     assert_eq!(run.read("overlaps"), "", "no run began beside what the last one left behind");
@@ -67,7 +67,7 @@ fn the_delay_doubles_up_to_its_limit_and_the_children_wait_it() {
     let mut run = Contained::launch((agent, root), &["--restart-delay=20ms", "--restart-delay-max=100ms"]);
     let starts = || run.read("stderr").matches("started task=proxy").count();
     super::common::sandbox::until(run.sandbox(), "six starts", || (starts() >= 6).then_some(()));
-    run.container.signal(Signal::TERM).unwrap();
+    run.signal(Signal::TERM);
     assert_eq!(run.status().exit().code(), Some(0));
     let said = run.read("stderr");
     let delays: Vec<&str> = said
@@ -105,7 +105,7 @@ fn sigterm_during_the_delay_ends_at_once() {
     let mut run = Contained::launch((agent, root), &["--restart-delay=1h", "--restart-delay-max=1h"]);
     run.says("starts again in 3600s");
     let minion = super::open(run.minion_by_init());
-    run.container.signal(Signal::TERM).unwrap();
+    run.signal(Signal::TERM);
     let (took, alive) = run.end_of(&minion, DEADLINE);
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!(alive, []);
