@@ -1,0 +1,12 @@
+//! The twenty weaknesses of the original, by their number in its list: each shown right, end to end, on the real program.
+
+mod common;
+
+#[path = "weaknesses/ends.rs"]
+mod ends;
+#[path = "weaknesses/logs.rs"]
+mod logs;
+#[path = "weaknesses/starts.rs"]
+mod starts;
+#[path = "weaknesses/words.rs"]
+mod words;
