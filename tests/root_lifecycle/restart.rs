@@ -3,6 +3,7 @@
 use super::common::DEADLINE;
 use super::common::agent::{Contained, builder};
 use super::common::minion::Sandbox;
+use super::common::sandbox::until;
 use crate::need;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -33,9 +34,7 @@ fn overlaps_of(restarts: usize, stubborn: bool) {
     }
     let km_binary = format!("--km-binary={}", km.path("km").display());
     let mut run = Contained::launch((agent, root), &[&km_binary, "--restart-delay=0s", "--restart-delay-max=0s"]);
-    super::common::sandbox::until(run.sandbox(), "the restarts", || {
-        (run.read("starts").lines().count() > restarts).then_some(())
-    });
+    until(run.sandbox(), "the restarts", || (run.read("starts").lines().count() > restarts).then_some(()));
     let minion = super::open(run.minion_by_init());
     run.signal(Signal::TERM);
     let (_, alive) = run.end_of(&minion, Duration::from_secs(5));
@@ -66,7 +65,7 @@ fn the_delay_doubles_up_to_its_limit_and_the_children_wait_it() {
     let agent = agent.environment("STAND_IN_PROXY", "crash-after=0ms:4,record=proxy-%p.json");
     let mut run = Contained::launch((agent, root), &["--restart-delay=20ms", "--restart-delay-max=100ms"]);
     let starts = || run.read("stderr").matches("started task=proxy").count();
-    super::common::sandbox::until(run.sandbox(), "six starts", || (starts() >= 6).then_some(()));
+    until(run.sandbox(), "six starts", || (starts() >= 6).then_some(()));
     run.signal(Signal::TERM);
     assert_eq!(run.status().exit().code(), Some(0));
     let said = run.read("stderr");
@@ -110,4 +109,24 @@ fn sigterm_during_the_delay_ends_at_once() {
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!(alive, []);
     assert_eq!(run.status().exit().code(), Some(0));
+}
+
+/// Without environment, group and session there is nothing to tell whose it is, while the executor could be its owner too:
+/// then it holds up no restart, and ends with everything.
+#[test]
+fn a_daemon_without_any_mark_delays_no_restart_and_ends_at_the_stop() {
+    need!("root", "v1");
+    let km = Sandbox::with_km(
+        "[ $1 = executor ] && exec sleep 300\nenv -i setsid sleep 300 &\nenv -i setsid sh -c 'trap \"\" TERM; exec sleep 300' &\nexit 1\n",
+    );
+    let km_binary = format!("--km-binary={}", km.path("km").display());
+    let flags = [km_binary.as_str(), "--restart-delay=0s", "--restart-delay-max=0s", "--grace=2s"];
+    let mut run = Contained::launch(builder(), &flags);
+    until(run.sandbox(), "ten restarts", || (run.read("stderr").matches("exited with 1").count() >= 10).then_some(()));
+    let minion = super::open(run.minion_by_init());
+    run.signal(Signal::TERM);
+    let (_, alive) = run.end_of(&minion, Duration::from_secs(2));
+    assert_eq!(alive, [], "{}", run.read("stderr"));
+    assert_eq!(run.status().exit().code(), Some(0));
+    assert!(run.container.destroy(Instant::now() + DEADLINE).unwrap().is_clean());
 }
