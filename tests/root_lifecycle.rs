@@ -168,7 +168,7 @@ fn five_hundred_processes_and_those_that_keep_forking_all_end() {
     need!("root", "v1");
     check(&[
         case("forkloop=500,hop=4", "", Cause::ToMinion(Signal::TERM), 0),
-        slow("forkloop=500,hop=4,stubborn", "hop=2,stubborn", Cause::ToMinion(Signal::TERM), 0),
+        Case { grace: 4, ..slow("forkloop=500,hop=4,stubborn", "hop=2,stubborn", Cause::ToMinion(Signal::TERM), 0) },
         slow("", "forkloop=500,hop=4,stubborn", Cause::Message, 0),
     ]);
 }
