@@ -50,8 +50,8 @@ impl Owners {
             None => Instant::now() + PATIENCE,
         };
         let owner = match owner(slots, pid, until) {
-            Owner::Undecided { .. } if until <= Instant::now() => Owner::Nobody,
-            owner => owner,
+            Owner::Undecided { until } if until <= Instant::now() => Owner::Nobody,
+            owner @ (Owner::Task(_) | Owner::Nobody | Owner::Undecided { .. }) => owner,
         };
         self.late |= before.is_some() && matches!(owner, Owner::Task(_));
         self.of.insert(pid, owner);
@@ -179,6 +179,6 @@ fn owner(slots: &[Slot], pid: i32, until: Instant) -> Owner {
     let Ok(process) = tree::Process::read(pid) else { return Owner::Nobody };
     match of(&|run| run.pid != 0 && (process.group == run.pid || process.session == run.pid)) {
         Owner::Nobody if variable == StartVariable::Hidden => Owner::Undecided { until },
-        owner => owner,
+        owner @ (Owner::Task(_) | Owner::Nobody | Owner::Undecided { .. }) => owner,
     }
 }
