@@ -1,5 +1,7 @@
 //! What a child is born with, and that minion keeps nothing of those that died.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::minion::{Minion, Sandbox};

@@ -1,5 +1,7 @@
 //! The life of a container as any user sees it: a rehearsal agent without cgroups, and every exit code by its cause.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+
 mod common;
 
 use common::agent::{Contained, LINES, builder, open, scripts};
@@ -14,7 +16,7 @@ fn ends(executor: &str, proxy: &str, begin: impl FnOnce(&Contained), code: i32) 
     let (agent, root) = builder();
     let agent = scripts(agent.without_cgroups(), executor, proxy);
     let mut run = Contained::launch_anywhere((agent, root), &["--grace=2s"]);
-    ["executor", "proxy"].iter().for_each(|role| run.is_ready(role));
+    run.are_ready();
     let minion = open(run.minion());
     begin(&run);
     let (_, alive) = run.end_of(&minion, DEADLINE);
@@ -43,7 +45,7 @@ fn a_dead_executor_ends_everything_without_cgroups_too() {
     ends("forkloop=40,hop=3", "hold-stderr", kill, 137);
 }
 
-/// The exit codes of `run`, each by what causes it. 113 needs a process that cannot be killed: tests/root_lifecycle.rs.
+/// The exit codes of `run`, each by what causes it. 113 needs a process that cannot be killed: `tests/root_lifecycle.rs`.
 #[test]
 fn every_exit_code_has_its_cause() {
     let up = "echo up >events\nexec sleep 300\n";

@@ -79,6 +79,11 @@ impl Contained {
         until(self.sandbox(), &last, || self.read(&format!("{role}.log")).contains(&last).then_some(()));
     }
 
+    pub fn are_ready(&self) {
+        self.is_ready("executor");
+        self.is_ready("proxy");
+    }
+
     /// What a stand-in recorded.
     pub fn record(&self, role: &str) -> Value {
         let file = self.sandbox().join(format!("{role}.json"));

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// The original exits with 0 always. [GO-50]
 #[test]
 fn weakness_01_exit_status_is_the_executors() {
     for (end, code, words) in [
@@ -32,6 +33,7 @@ setsid sleep 300 &
 setsid sh -c 'trap \"\" TERM; echo up >events; exec sleep 300' &
 ";
 
+/// The original leaves some alive in every case. [GO-53]
 #[test]
 fn weakness_05_no_grandchild_survives_any_end() {
     type End = fn(&Minion);
@@ -69,6 +71,7 @@ fn weakness_05_nothing_piles_up_over_restarts() {
     sandbox.assert_deserted();
 }
 
+/// The original lost 8 of 100 of these. [GO-54]
 #[test]
 fn weakness_06_sigterm_is_obeyed_whatever_comes_with_it() {
     for _ in 0..20 {
@@ -76,12 +79,15 @@ fn weakness_06_sigterm_is_obeyed_whatever_comes_with_it() {
         let mut events = sandbox.events("events");
         let minion = sandbox.start(&["--restart-delay=0s"]);
         events.next();
-        [Signal::WINCH, Signal::USR1, Signal::TERM, Signal::WINCH].iter().for_each(|signal| minion.signal(*signal));
+        for signal in [Signal::WINCH, Signal::USR1, Signal::TERM, Signal::WINCH] {
+            minion.signal(signal);
+        }
         minion.wait().assert_code(0);
         sandbox.assert_deserted();
     }
 }
 
+/// The original takes its 5 s, or 7.5. [GO-55]
 #[test]
 fn weakness_08_the_end_is_inside_the_grace_that_the_agent_gives() {
     let sandbox = Sandbox::with_km("trap '' TERM\necho up >events\nexec sleep 300\n");
@@ -123,7 +129,7 @@ fn weakness_17_a_normal_end_has_no_errors_and_names_every_exit_with_its_pid() {
 }
 
 /// In a pid namespace of its own, where the next pid can be chosen: a stranger gets the number of the dead proxy, as leader
-/// of a group, and minion is told to stop.
+/// of a group, and minion is told to stop. [GO-57]
 const REUSE: &str = r#"
 mkfifo err
 "$@" 2>err & minion=$!

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
+/// The original lost 10 of 15. [GO-51]
 #[test]
 fn weakness_02_the_last_words_of_a_child_are_kept() {
     for run in 0..30 {
@@ -15,6 +16,7 @@ fn weakness_02_the_last_words_of_a_child_are_kept() {
     }
 }
 
+/// In the original the child stands still for ever. [GO-52]
 #[test]
 fn weakness_03_a_log_that_takes_no_bytes_neither_wedges_the_child_nor_stays_dead() {
     let sandbox = Sandbox::with_km(
@@ -51,7 +53,8 @@ fn weakness_15_logs_are_private_and_hold_stdout_too() {
 
 #[test]
 fn weakness_15_what_is_no_plain_file_at_the_logs_name_is_refused_and_left_alone() {
-    let put: [(&str, fn(&Sandbox)); 3] = [
+    type Put = fn(&Sandbox);
+    let put: [(&str, Put); 3] = [
         ("symlink", |sandbox| symlink(sandbox.path("target"), sandbox.path("executor.log")).unwrap()),
         ("directory", |sandbox| fs::create_dir(sandbox.path("executor.log")).unwrap()),
         ("FIFO", |sandbox| drop(sandbox.events("executor.log"))),
@@ -83,9 +86,9 @@ fn weakness_15_rotation_splits_no_line_and_truncation_leaves_no_hole() {
     let files = super::common::logs::files(&sandbox.path("."), "executor");
     assert!(files.len() > 4, "{files:?}");
     assert!(files.iter().all(|file| fs::read(file).unwrap().ends_with(b"\n")));
-    let expected: String = (1..=20000).map(|n| format!("a line with the number {n}\n")).collect();
     let whole = String::from_utf8(super::common::logs::whole(&sandbox.path("."), "executor")).unwrap();
-    assert!(whole == expected + "written\n");
+    assert!(whole.lines().take(20000).zip(1..).all(|(line, n)| line == format!("a line with the number {n}")));
+    assert_eq!((whole.lines().count(), whole.lines().last()), (20001, Some("written")));
     fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
     fs::write(sandbox.path("go"), "go\n").unwrap();
     minion.wait().assert_code(0);
