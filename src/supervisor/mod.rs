@@ -30,7 +30,7 @@ use crate::process::signals::{self, Signals};
 use crate::process::tree::{self, Children};
 use crate::process::{Pidfd, WaitStatus, memory, spawn};
 use crate::task::spec::ReadyWay;
-use crate::task::state::{Event, Part, State};
+use crate::task::state::{Event, Part};
 use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
 use notify::Notify;
 use orphans::Owners;
@@ -364,40 +364,6 @@ impl Supervisor {
                 return;
             }
         }
-    }
-
-    /// Looks whether tasks whose main process is dead are quiet now.
-    fn settle(&mut self) -> Result<()> {
-        self.look_again = None;
-        for task in 0..self.slots.len() {
-            if !matches!(self.core.state(task), Some(State::Clearing { .. })) {
-                continue;
-            }
-            let leftovers = self.leftovers(task)?;
-            if !leftovers.is_empty() {
-                if self.owners.take_late() {
-                    self.sweep_term(task)?;
-                }
-                continue;
-            }
-            // It may be of this run: nothing of it shall live on beside the next.
-            self.look_again = self.owners.look_again();
-            if self.look_again.is_some() {
-                continue;
-            }
-            let Some(run) = &mut self.slots[task].run else { continue };
-            // A full disk may hold the last bytes back for as long as it likes, but not the end of everything: what is still in
-            // the pipe then is the log thread's to write, or to count, while it stops.
-            if run.streams.is_empty() || self.killing {
-                self.inputs.push_back(Input::Task(task, Event::Quiet));
-                self.decide()?;
-            } else if !run.finished {
-                // Nothing of ours holds the pipes any more; a stranger that does must not hold us.
-                run.finished = true;
-                run.streams.iter().for_each(|stream| self.logs.finish(*stream));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -5,7 +5,8 @@ use super::run::{MARKER, Slot};
 use crate::error::Result;
 use crate::process::tree::StartVariable;
 use crate::process::{reap, tree};
-use crate::task::TaskId;
+use crate::task::state::{Event, State};
+use crate::task::{Input, TaskId};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
@@ -114,6 +115,40 @@ impl Supervisor {
     fn nobody_else_could_own_it(&self, task: TaskId) -> bool {
         self.core.is_stopping()
             || self.slots.iter().enumerate().all(|(id, slot)| id == task || slot.live_pid().is_none())
+    }
+
+    /// Looks whether tasks whose main process is dead are quiet now.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.look_again = None;
+        for task in 0..self.slots.len() {
+            if !matches!(self.core.state(task), Some(State::Clearing { .. })) {
+                continue;
+            }
+            let leftovers = self.leftovers(task)?;
+            if !leftovers.is_empty() {
+                if self.owners.take_late() {
+                    self.sweep_term(task)?;
+                }
+                continue;
+            }
+            // It may be of this run: nothing of it shall live on beside the next.
+            self.look_again = self.owners.look_again();
+            if self.look_again.is_some() {
+                continue;
+            }
+            let Some(run) = &mut self.slots[task].run else { continue };
+            // A full disk may hold the last bytes back for as long as it likes, but not the end of everything: what is still in
+            // the pipe then is the log thread's to write, or to count, while it stops.
+            if run.streams.is_empty() || self.killing {
+                self.inputs.push_back(Input::Task(task, Event::Quiet));
+                self.decide()?;
+            } else if !run.finished {
+                // Nothing of ours holds the pipes any more; a stranger that does must not hold us.
+                run.finished = true;
+                run.streams.iter().for_each(|stream| self.logs.finish(*stream));
+            }
+        }
+        Ok(())
     }
 
     /// Asks everything that a dead main process left behind to end.
