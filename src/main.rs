@@ -19,13 +19,7 @@ fn main() -> ExitCode {
         Ok(Command::Run(options)) => Ok(run(&options)),
         Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
-            say(
-                std::io::stderr(),
-                &format!(
-                    "{usage}
-"
-                ),
-            );
+            say(std::io::stderr(), &format!("{usage}\n"));
             Ok(Code::Usage as u8)
         }
     };

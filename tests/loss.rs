@@ -1,6 +1,6 @@
 //! Nothing is lost: whatever a child wrote before it died is in its log, whole and in order, however short it lived.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail and print as tests do")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
 
 mod common;
 

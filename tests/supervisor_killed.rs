@@ -1,6 +1,11 @@
 //! SIGKILL to minion at any moment: no direct child lives on, not even one that had not executed yet.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers fail and print as tests do")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "clippy takes a test's helpers for production"
+)]
 
 mod common;
 

@@ -144,13 +144,43 @@ fn everyone() -> Result<Vec<Process>> {
     Ok(pids.filter_map(|pid| Process::read(pid).ok()).collect())
 }
 
-/// The value of a variable in the environment that a process was started with. `None`: not set, or not ours to read.
-pub fn start_variable(pid: i32, name: &str) -> Option<Vec<u8>> {
-    let environment = procfs::read(format!("/proc/{pid}/environ")).ok()?;
-    environment.split(|byte| *byte == 0).find_map(|entry| {
+/// A variable in the environment that a process was started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StartVariable {
+    /// It has this value.
+    Value(Vec<u8>),
+    /// There is an environment, and it is not in it.
+    Unset,
+    /// There is no environment to be seen: it is dead, amid an exec [KF-82], not ours to read, or has none.
+    Hidden,
+}
+
+impl StartVariable {
+    /// Whether it is set to that.
+    pub fn is(&self, value: &[u8]) -> bool {
+        matches!(self, Self::Value(own) if own == value)
+    }
+}
+
+/// Looks for a variable in `/proc/<pid>/environ`.
+pub fn start_variable(pid: i32, name: &str) -> StartVariable {
+    match find_variable(pid, name) {
+        // An exec between two reads of one file cuts it short, so what is not there is not there twice. [KF-82]
+        StartVariable::Unset => find_variable(pid, name),
+        found @ (StartVariable::Value(_) | StartVariable::Hidden) => found,
+    }
+}
+
+fn find_variable(pid: i32, name: &str) -> StartVariable {
+    let environment = procfs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    if environment.is_empty() {
+        return StartVariable::Hidden;
+    }
+    let value = environment.split(|byte| *byte == 0).find_map(|entry| {
         let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(value.to_vec())
-    })
+    });
+    value.map_or(StartVariable::Unset, StartVariable::Value)
 }
 
 /// Signals a descendant by its number, without hitting a stranger: its own parent may have reaped it and the number been

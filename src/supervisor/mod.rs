@@ -30,7 +30,7 @@ use crate::process::signals::{self, Signals};
 use crate::process::tree::{self, Children};
 use crate::process::{Pidfd, WaitStatus, memory, spawn};
 use crate::task::spec::ReadyWay;
-use crate::task::state::{Event, Part, State};
+use crate::task::state::{Event, Part};
 use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
 use notify::Notify;
 use orphans::Owners;
@@ -96,6 +96,8 @@ struct Supervisor {
     manager: Option<Manager>,
     children: Children,
     owners: Owners,
+    /// When the leftovers are looked at again, without anything that tells.
+    look_again: Option<Instant>,
     null: OwnedFd,
     inputs: VecDeque<Input>,
     last_stream: u64,
@@ -152,7 +154,8 @@ impl Supervisor {
             surroundings: plan.surroundings,
             manager: plan.manager,
             children,
-            owners: Owners::new(),
+            owners: Owners::default(),
+            look_again: None,
             null: spawn::Stdio::null()?,
             inputs: VecDeque::new(),
             last_stream: 0,
@@ -188,7 +191,7 @@ impl Supervisor {
         if self.outcome.is_some() {
             return Ok(());
         }
-        self.reactor.arm(self.core.deadline())?;
+        self.reactor.arm(self.core.deadline().into_iter().chain(self.look_again).min())?;
         if std::mem::take(&mut self.rests) {
             // Best effort: it only saves memory.
             let _ = memory::release_text();
@@ -372,30 +375,6 @@ impl Supervisor {
                 return;
             }
         }
-    }
-
-    /// Looks whether tasks whose main process is dead are quiet now.
-    fn settle(&mut self) -> Result<()> {
-        for task in 0..self.slots.len() {
-            if !matches!(self.core.state(task), Some(State::Clearing { .. })) {
-                continue;
-            }
-            if !self.leftovers(task)?.is_empty() {
-                continue;
-            }
-            let Some(run) = &mut self.slots[task].run else { continue };
-            // A full disk may hold the last bytes back for as long as it likes, but not the end of everything: what is still in
-            // the pipe then is the log thread's to write, or to count, while it stops.
-            if run.streams.is_empty() || self.killing {
-                self.inputs.push_back(Input::Task(task, Event::Quiet));
-                self.decide()?;
-            } else if !run.finished {
-                // Nothing of ours holds the pipes any more; a stranger that does must not hold us.
-                run.finished = true;
-                run.streams.iter().for_each(|stream| self.logs.finish(*stream));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -3,18 +3,73 @@
 use super::Supervisor;
 use super::run::{MARKER, Slot};
 use crate::error::Result;
+use crate::process::tree::StartVariable;
 use crate::process::{reap, tree};
-use crate::task::TaskId;
+use crate::task::state::{Event, State};
+use crate::task::{Input, TaskId};
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
 /// How often a sweep looks again for what was forked while it stopped everything.
 const STOP_ROUNDS: usize = 16;
 
-/// The orphans that we inherited, each with the task whose run it belongs to; `None`: nobody can tell.
+/// How long an orphan may hide its environment before it counts as one that nobody can tell the owner of. An exec takes a
+/// fraction of that.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// When to look again at an orphan that hides its environment: nothing tells when its exec is through.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// Whose an orphan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Task(TaskId),
+    /// Nobody can tell.
+    Nobody,
+    /// It hides its environment; until then it is looked at again.
+    Undecided {
+        until: Instant,
+    },
+}
+
+/// The orphans that we inherited, each with its owner.
 ///
 /// An orphan is our own child: its pid stays its own until we reap it, so what was found out about it stays true.
-pub(super) type Owners = HashMap<i32, Option<TaskId>>;
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    of: HashMap<i32, Owner>,
+    /// Some were undecided when their run was told to end, and belong to it.
+    late: bool,
+}
+
+impl Owners {
+    fn look_at(&mut self, slots: &[Slot], pid: i32) -> Owner {
+        let before = self.of.get(&pid).copied();
+        let until = match before {
+            Some(known @ (Owner::Task(_) | Owner::Nobody)) => return known,
+            Some(Owner::Undecided { until }) => until,
+            None => Instant::now() + PATIENCE,
+        };
+        let owner = match owner(slots, pid, until) {
+            Owner::Undecided { until } if until <= Instant::now() => Owner::Nobody,
+            owner @ (Owner::Task(_) | Owner::Nobody | Owner::Undecided { .. }) => owner,
+        };
+        self.late |= before.is_some() && matches!(owner, Owner::Task(_));
+        self.of.insert(pid, owner);
+        owner
+    }
+
+    /// When to look again, if there is somebody undecided.
+    pub(super) fn look_again(&self) -> Option<Instant> {
+        let undecided = self.of.values().any(|owner| matches!(owner, Owner::Undecided { .. }));
+        undecided.then(|| Instant::now() + LOOK_AGAIN)
+    }
+
+    /// Whether somebody was decided since the last time that this was asked.
+    pub(super) fn take_late(&mut self) -> bool {
+        std::mem::take(&mut self.late)
+    }
+}
 
 impl Supervisor {
     /// Reaps every dead child that no task holds a pidfd of; the others are handed to their tasks.
@@ -33,7 +88,7 @@ impl Supervisor {
                 // It is our child and dead, so this neither waits nor fails; a second look will tell if it does.
                 let status = reap::reap(pid);
                 debug!(pid, ?status, "reaped an orphan");
-                self.owners.remove(&pid);
+                self.owners.of.remove(&pid);
             }
         }
     }
@@ -45,9 +100,11 @@ impl Supervisor {
             if self.slots.iter().any(|slot| slot.live_pid() == Some(pid)) {
                 continue;
             }
-            let slots = &self.slots;
-            let owner = *self.owners.entry(pid).or_insert_with(|| owner(slots, pid));
-            if owner == Some(task) || (owner.is_none() && self.nobody_else_could_own_it(task)) {
+            let is_ours = match self.owners.look_at(&self.slots, pid) {
+                Owner::Task(owner) => owner == task,
+                Owner::Nobody | Owner::Undecided { .. } => self.nobody_else_could_own_it(task),
+            };
+            if is_ours {
                 found.push(pid);
             }
         }
@@ -58,6 +115,40 @@ impl Supervisor {
     fn nobody_else_could_own_it(&self, task: TaskId) -> bool {
         self.core.is_stopping()
             || self.slots.iter().enumerate().all(|(id, slot)| id == task || slot.live_pid().is_none())
+    }
+
+    /// Looks whether tasks whose main process is dead are quiet now.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.look_again = None;
+        for task in 0..self.slots.len() {
+            if !matches!(self.core.state(task), Some(State::Clearing { .. })) {
+                continue;
+            }
+            let leftovers = self.leftovers(task)?;
+            if !leftovers.is_empty() {
+                if self.owners.take_late() {
+                    self.sweep_term(task)?;
+                }
+                continue;
+            }
+            // It may be of this run: nothing of it shall live on beside the next.
+            self.look_again = self.owners.look_again();
+            if self.look_again.is_some() {
+                continue;
+            }
+            let Some(run) = &mut self.slots[task].run else { continue };
+            // A full disk may hold the last bytes back for as long as it likes, but not the end of everything: what is still in
+            // the pipe then is the log thread's to write, or to count, while it stops.
+            if run.streams.is_empty() || self.killing {
+                self.inputs.push_back(Input::Task(task, Event::Quiet));
+                self.decide()?;
+            } else if !run.finished {
+                // Nothing of ours holds the pipes any more; a stranger that does must not hold us.
+                run.finished = true;
+                run.streams.iter().for_each(|stream| self.logs.finish(*stream));
+            }
+        }
+        Ok(())
     }
 
     /// Asks everything that a dead main process left behind to end.
@@ -111,13 +202,18 @@ impl Supervisor {
 }
 
 /// By the marker in its environment, else by the group or the session that a main process led.
-fn owner(slots: &[Slot], pid: i32) -> Option<TaskId> {
+fn owner(slots: &[Slot], pid: i32, until: Instant) -> Owner {
     let of = |matches: &dyn Fn(&super::run::Run) -> bool| {
-        slots.iter().position(|slot| slot.run.as_ref().is_some_and(matches))
+        let task = slots.iter().position(|slot| slot.run.as_ref().is_some_and(matches));
+        task.map_or(Owner::Nobody, Owner::Task)
     };
-    if let Some(marker) = tree::start_variable(pid, MARKER) {
+    let variable = tree::start_variable(pid, MARKER);
+    if let StartVariable::Value(marker) = variable {
         return of(&|run| run.marker.as_bytes() == marker);
     }
-    let process = tree::Process::read(pid).ok()?;
-    of(&|run| run.pid != 0 && (process.group == run.pid || process.session == run.pid))
+    let Ok(process) = tree::Process::read(pid) else { return Owner::Nobody };
+    match of(&|run| run.pid != 0 && (process.group == run.pid || process.session == run.pid)) {
+        Owner::Nobody if variable == StartVariable::Hidden => Owner::Undecided { until },
+        owner @ (Owner::Task(_) | Owner::Nobody | Owner::Undecided { .. }) => owner,
+    }
 }

@@ -66,7 +66,7 @@ impl Lines {
     }
 
     fn read(&mut self) {
-        let mut piece = vec![0; 65536];
+        let mut piece = [0; 16384];
         loop {
             match read(&self.fd, &mut piece) {
                 Ok(0) => {

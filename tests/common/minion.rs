@@ -22,7 +22,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// With a `km` that is this shell script: `$1` is `proxy` or `executor`, the rest its flags.
+    /// With a `km` that is this shell script: `$1` is `proxy` or `executor`, the rest its flags. The executed file is a link to
+    /// one that is never written. [KF-80]
     pub fn with_km(script: &str) -> Self {
         let sandbox = Self { directory: TempDir::with_prefix("minion-test-").unwrap() };
         fs::write(sandbox.path("km.sh"), script).unwrap();

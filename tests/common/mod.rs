@@ -4,6 +4,7 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::print_stderr)] // each test file is a crate of its own and uses a part of this
 
+pub mod agent;
 pub mod alone;
 pub mod fifo;
 pub mod logs;
