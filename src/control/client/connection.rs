@@ -160,14 +160,11 @@ fn cannot_connect(name: &Path, errno: Errno) -> Error {
     let error = Error::io("connect to", name.display(), errno);
     match errno {
         Errno::CONNREFUSED => {
-            Error::new("connect to", name.display(), "nobody listens: that minion is gone, and did not end in order")
-                .hint("the next minion in that sandbox replaces the socket")
+            error.hint("that minion is gone and did not end in order; the next one replaces the socket")
         }
         Errno::NOENT => error.hint("no minion runs there, or it could not make its socket: its stderr says so"),
         Errno::ACCESS | Errno::PERM => error.hint("it is for root and for the user that minion runs as"),
-        Errno::AGAIN => {
-            Error::new("connect to", name.display(), "too many wait for it already").hint("is minion stopped?")
-        }
+        Errno::AGAIN => error.hint("too many wait for it already; is minion stopped?"),
         _ => error,
     }
 }

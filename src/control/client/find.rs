@@ -4,6 +4,7 @@ use super::connection::Connection;
 use crate::control::SOCKET;
 use crate::error::{During, Error, Result};
 use crate::process::tree;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
@@ -23,12 +24,14 @@ pub struct Wanted {
     pub target: Option<OsString>,
 }
 
-/// A process that has a control socket in its working directory.
+/// A minion that listens.
 struct Candidate {
+    /// Its pid; where it is in another pid namespace, that of a process in its sandbox.
     pid: i32,
     sandbox: PathBuf,
     /// The last component of `MESOS_DIRECTORY`, where it may be read.
     container: Option<String>,
+    connection: Connection,
 }
 
 /// Connects to the one that is meant.
@@ -52,12 +55,12 @@ fn is_path(target: &OsStr) -> bool {
     path.is_absolute() || path.starts_with(".") || path.starts_with("..") || path.components().count() > 1
 }
 
-/// A minion, or the one above any other process.
+/// The one in whose sandbox the process is, or a process above it.
 fn by_pid(pid: i32) -> Result<Connection> {
     let mut above = pid;
     while above > 0 {
-        if let Some(candidate) = candidate(above) {
-            return connect(&candidate);
+        if socket_of(above).is_some() {
+            return connect(above);
         }
         above = tree::Process::read(above).during("look at", format_args!("pid {above}"))?.parent;
     }
@@ -79,78 +82,55 @@ fn only(mut found: Vec<Candidate>, of: &str) -> Result<Connection> {
     match found.len() {
         0 => Err(Error::new("find the minion of", of, "none is seen")
             .hint("as root all are seen; --sandbox names the directory of one")),
-        1 => connect(&found.remove(0)),
+        1 => Ok(found.remove(0).connection),
         count => {
             let mut list = String::new();
-            for Candidate { pid, sandbox, container } in &found {
+            for Candidate { pid, sandbox, container, .. } in &found {
                 let container = container.as_deref().unwrap_or("no container");
                 // Writing to a String cannot fail.
                 let _ = write!(list, "\n  {pid}  {container}  {}", sandbox.display());
             }
-            Err(Error::new("find the minion of", of, format!("there are {count}; name one by pid, container or path:{list}")))
+            Err(Error::new(
+                "find the minion of",
+                of,
+                format!("there are {count}; name one by pid, container or path:{list}"),
+            ))
         }
     }
 }
 
 /// Through `/proc`, which also leads into a container's own mounts.
-fn connect(candidate: &Candidate) -> Result<Connection> {
-    Connection::open(&PathBuf::from(format!("/proc/{}/cwd", candidate.pid))).or_else(|first| {
-        // That link may be closed to us although the directory is not.
-        Connection::open(&candidate.sandbox).map_err(|_| first)
-    })
+fn connect(pid: i32) -> Result<Connection> {
+    Connection::open(&PathBuf::from(format!("/proc/{pid}/cwd")))
 }
 
-/// Every minion that can be seen, by pid.
+/// Every minion that can be seen, by pid. Its name may be any: it is known by the socket in a working directory, and the
+/// socket by device and inode, because its children and others may be in the same directory.
 fn candidates() -> Result<Vec<Candidate>> {
     let entries = fs::read_dir("/proc").during("list", "/proc")?;
     let mut pids: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     pids.sort_unstable();
-    let mut found: Vec<((u64, u64), Candidate)> = Vec::new();
-    for candidate in pids.into_iter().filter_map(candidate) {
-        let Some(socket) = identity(&candidate) else { continue };
-        // A minion status in a sandbox looks like its minion: the one that listens is the older one, and asked for its pid.
-        if found.iter().all(|(other, _)| *other != socket) {
-            found.push((socket, candidate));
-        }
-    }
-    let mut candidates: Vec<Candidate> = found.into_iter().map(|(_, candidate)| candidate).collect();
-    candidates.retain_mut(|candidate| match connect(candidate) {
-        Ok(connection) => {
-            candidate.pid = if connection.pid() > 0 { connection.pid() } else { candidate.pid };
-            true
-        }
-        // It is there and does not let us in, or is stopped: the operator should hear of it all the same.
-        Err(error) => error.errno() != Some(libc::ECONNREFUSED),
-    });
-    Ok(candidates)
+    let mut seen = HashSet::new();
+    let fresh = pids.into_iter().filter(|pid| socket_of(*pid).is_some_and(|socket| seen.insert(socket)));
+    // One that is gone, or that does not let us in, is no candidate.
+    Ok(fresh.filter_map(|pid| Some(candidate(pid, connect(pid).ok()?))).collect())
 }
 
-/// A process called minion with a socket in its working directory.
-fn candidate(pid: i32) -> Option<Candidate> {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    if pid == own || !is_minion(pid) {
-        return None;
-    }
+fn candidate(pid: i32, connection: Connection) -> Candidate {
+    let pid = if connection.pid() > 0 { connection.pid() } else { pid };
     let link = PathBuf::from(format!("/proc/{pid}/cwd"));
-    let is_socket = fs::symlink_metadata(link.join(SOCKET)).is_ok_and(|file| file.file_type().is_socket());
-    let sandbox = fs::read_link(&link).unwrap_or(link);
-    is_socket.then(|| Candidate { pid, sandbox, container: container(pid) })
+    Candidate { pid, sandbox: fs::read_link(&link).unwrap_or(link), container: container(pid), connection }
 }
 
-fn is_minion(pid: i32) -> bool {
-    let comm = fs::read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_ascii_end() == b"minion");
-    let exe = || fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.file_name() == Some(OsStr::new("minion")));
-    comm || exe()
+/// The control socket in the working directory of a process, as device and inode.
+fn socket_of(pid: i32) -> Option<(u64, u64)> {
+    let file = fs::symlink_metadata(format!("/proc/{pid}/cwd/{SOCKET}")).ok()?;
+    file.file_type().is_socket().then(|| (file.dev(), file.ino()))
 }
 
 fn container(pid: i32) -> Option<String> {
     let directory = PathBuf::from(OsString::from_vec(tree::start_variable(pid, "MESOS_DIRECTORY")?));
     Some(directory.file_name()?.to_string_lossy().into_owned())
-}
-
-fn identity(candidate: &Candidate) -> Option<(u64, u64)> {
-    let file = fs::symlink_metadata(format!("/proc/{}/cwd/{SOCKET}", candidate.pid)).ok()?;
-    Some((file.dev(), file.ino()))
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub enum Finding {
 pub fn run(wanted: &Wanted, verb: &Verb, look: Look, out: &mut impl Write) -> Result<Finding> {
     let mut connection = find::find(wanted)?;
     let result = match verb {
-        Verb::Status { json, watch: false } => show(&mut connection, *json, look, out),
+        Verb::Status { json, watch: false } => show(&mut connection, *json, false, look, out),
         Verb::Status { json, watch: true } => watch(&mut connection, *json, look, out),
         Verb::Events => events(&mut connection, out),
         Verb::Metrics => {
@@ -108,11 +108,12 @@ fn status(connection: &mut Connection) -> Result<Status> {
     }
 }
 
-fn show(connection: &mut Connection, json: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
+fn show(connection: &mut Connection, json: bool, clear: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
     let status = status(connection)?;
     let findings = findings::of(&status);
     let text = if json { connection.last_line() } else { screen::text(&status, &findings, look) };
-    say(out, &text)?;
+    // Home, and clear from there.
+    say(out, &format!("{}{text}", if clear { "\x1b[H\x1b[2J" } else { "" }))?;
     Ok(if findings.is_empty() { Finding::Nothing } else { Finding::Something })
 }
 
@@ -120,11 +121,7 @@ fn show(connection: &mut Connection, json: bool, look: Look, out: &mut impl Writ
 fn watch(connection: &mut Connection, json: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
     let mut tick = tick::Tick::each_second()?;
     loop {
-        if look.terminal && !json {
-            // Home, and clear from there: on a terminal alone.
-            say(out, "\x1b[H\x1b[2J")?;
-        }
-        show(connection, json, look, out)?;
+        show(connection, json, look.terminal && !json, look, out)?;
         tick.wait()?;
     }
 }

@@ -71,6 +71,8 @@ impl Supervisor {
         for (client, request) in server.serve() {
             self.answer(client, request)?;
         }
+        // What the answers needed of the program may rest again, once nobody asks any more.
+        self.rests |= self.desk.server.as_ref().is_some_and(Server::is_idle);
         Ok(())
     }
 
@@ -104,14 +106,19 @@ impl Supervisor {
             Ok(task) => task,
             Err(failure) => return Ok(Err(failure)),
         };
-        self.say_command(client, task, verb(command));
         let before = self.core.state(task);
         self.desk.answer = None;
         self.inputs.push_back(Input::Command(task, command));
         self.decide()?;
         Ok(match self.desk.answer.take() {
-            Some(Ok(state)) => Ok(self.done(task, words(command, before, state, name))),
-            Some(Err(refusal)) => Err(refused(command, refusal)),
+            Some(Ok(state)) => {
+                self.say_command(client, task, verb(command));
+                Ok(self.done(task, words(command, before, state, name)))
+            }
+            Some(Err(refusal)) => {
+                self.say_command(client, task, &format!("{} (refused)", verb(command)));
+                Err(refused(command, refusal))
+            }
             // An answer to each command is the core's promise.
             None => Err(Failure::new(Kind::Refused, "nobody decided on it")),
         })
