@@ -11,7 +11,7 @@ impl Supervisor {
                 Report::Ended { stream, dropped, tail, .. } => self.stream_ended(stream, dropped, tail),
                 Report::Degraded { log, error } => {
                     warn!(log = %log, "{error}");
-                    self.note_log(&log, Some(error.to_string()), format!("{log}.log: {error}"));
+                    self.note_log(&log, Some(&error.to_string()), format!("{log}.log: {error}"));
                 }
                 Report::Recovered { log, dropped } => {
                     info!(log = %log, dropped, "the log can be written again");

@@ -48,13 +48,14 @@ impl Connection {
             openat(rustix::fs::CWD, sandbox, flags, Mode::empty()).during("open the sandbox", sandbox.display())?;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .during("make", "a unix socket")?;
-        // A connect that waits for its turn cannot be polled; this is its deadline. [KF-94]
+        // A connect that waits for its turn cannot be polled; this is its deadline. [KF-95]
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE)).during("set a timeout of", "a socket")?;
         // As the server does: the path may be too long for an address. [KF-91]
         let path = format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd());
         let address = SocketAddrUnix::new(path).during("name", SOCKET)?;
         let name = sandbox.join(SOCKET);
         connect(&socket, &address).map_err(|errno| cannot_connect(&name, errno))?;
+        // By nix, whose answer may hold the pid 0. [CR-60]
         let pid = getsockopt(&socket, PeerCredentials).map_or(0, |peer| peer.pid());
         Ok(Self { socket, sandbox: sandbox.to_owned(), pid, input: Vec::new(), last: String::new() })
     }
@@ -95,7 +96,7 @@ impl Connection {
                 Ok(count) => text = &text[count..],
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT, Some(deadline))?,
                 Err(Errno::INTR) => {}
-                // It may have said why before it closed: busy, or forbidden.
+                // It may have said why before it closed: busy, or forbidden. [KF-94]
                 Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
                 Err(errno) => return Err(errno).during("write to", self.sandbox.join(SOCKET).display()),
             }

@@ -1,4 +1,4 @@
-//! Status as OpenMetrics 1.0 text. Pure.
+//! Status as `OpenMetrics` 1.0 text. Pure.
 
 use crate::control::protocol::{Log, Status, Task};
 use std::fmt::Write as _;
@@ -76,10 +76,8 @@ impl Page {
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
         let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let _ = match labels.is_empty() {
-            true => writeln!(self.0, "{name} {value}"),
-            false => writeln!(self.0, "{name}{{{}}} {value}", labels.join(",")),
-        };
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
     }
 
     /// A family with a sample for each task that has a value.

@@ -7,7 +7,7 @@
 //! | `find` | which minion is meant |
 //! | `screen`, `units` | status as text |
 //! | `findings` | what in a status wants attention |
-//! | `metrics` | status as OpenMetrics text |
+//! | `metrics` | status as `OpenMetrics` text |
 //!
 //! Nothing here prints by itself: the caller hands over where to write.
 
@@ -39,7 +39,7 @@ pub enum Verb {
     },
     /// Its events as they happen.
     Events,
-    /// OpenMetrics text.
+    /// `OpenMetrics` text.
     Metrics,
     /// A command to a task.
     Command {

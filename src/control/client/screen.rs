@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 /// Events on the screen; the JSON has all that are kept.
 const EVENTS: usize = 8;
-/// Narrower is not readable, and wider is not read.
-const WIDTHS: std::ops::RangeInclusive<usize> = 60..=160;
+/// The table needs the one, and nobody reads lines longer than the other.
+const WIDTHS: std::ops::RangeInclusive<usize> = 80..=160;
 
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,9 @@ pub(super) fn text(status: &Status, findings: &[String], look: Look) -> String {
     table(&mut text, &status.tasks, look, width);
     if !findings.is_empty() {
         let _ = writeln!(text, "\n{}", painted("LOOK AT", YELLOW, look));
-        findings.iter().for_each(|finding| wrapped(&mut text, "  ", finding, width));
+        for finding in findings {
+            wrapped(&mut text, "  ", finding, width);
+        }
     }
     if !status.events.is_empty() {
         text.push_str("\nLAST EVENTS (UTC)\n");
@@ -197,5 +199,106 @@ fn wrapped(text: &mut String, head: &str, words: &str, width: usize) {
 fn push(lines: &mut [String], text: &str) {
     if let Some(line) = lines.last_mut() {
         line.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::protocol::{Cgroup, Container, LastExit, Log, VERSION};
+
+    const PLAIN: Look = Look { width: 80, colour: false, terminal: false };
+
+    fn status() -> Status {
+        let exit = LastExit {
+            text: "killed by signal 9 (SIGKILL), by the kernel for lack of memory (limit 1048576, usage now 4096)"
+                .into(),
+            code: 137,
+            time: "2026-11-30T04:20:00.123Z".into(),
+            up_seconds: 7380.0,
+            commanded: false,
+        };
+        let log =
+            Log { file: "proxy.log".into(), bytes: 43_200_000, dropped: 4096, degraded: Some("it is full".into()) };
+        let proxy = Task {
+            name: "proxy".into(),
+            state: "backoff".into(),
+            starts_in_seconds: Some(4.2),
+            restarts: 12,
+            last_exit: Some(exit),
+            drift: vec!["memory: in /, not in /mesos/c1".into()],
+            logs: vec![log],
+            ..Task::default()
+        };
+        let executor = Task {
+            name: "executor".into(),
+            state: "running".into(),
+            pid: Some(4_194_304),
+            uptime_seconds: Some(273_600.0),
+            rss_bytes: Some(43_200_000),
+            cpu_seconds: Some(62.5),
+            ..Task::default()
+        };
+        let cgroup = |hierarchy: &str| Cgroup { hierarchy: hierarchy.into(), path: "/mesos/c1".into() };
+        Status {
+            minion: VERSION,
+            version: "0.1.0".into(),
+            pid: 42,
+            time: String::new(),
+            uptime_seconds: 273_600.0,
+            stopping: None,
+            sandbox: format!("/var/lib/mesos/{}/runs/c1", "x".repeat(200)),
+            container: Container { id: Some("c1".into()), verdict: "agreement".into(), ..Container::default() },
+            cgroups: vec![cgroup("freezer"), cgroup("name=systemd"), cgroup("memory")],
+            private_mounts: true,
+            oom_kills: Some(1),
+            grace_seconds: 5.0,
+            budget_seconds: 4.0,
+            tasks: vec![proxy, executor],
+            events: vec![Event {
+                event: "oom".into(),
+                time: "2026-11-30T04:20:00.123Z".into(),
+                text: "the \x1b[31m container\nis out of memory".into(),
+                ..Event::default()
+            }],
+        }
+    }
+
+    #[test]
+    fn a_bad_night_still_fits_the_width() {
+        let status = status();
+        let findings = super::super::findings::of(&status);
+        for width in [0, 80, 132, 10_000] {
+            let screen = text(&status, &findings, Look { width, ..PLAIN });
+            let widest = screen.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width.clamp(80, 160)), "{screen}");
+        }
+        let screen = text(&status, &findings, PLAIN);
+        for wanted in [
+            "container  c1, the kernel and MESOS_DIRECTORY agree\n",
+            "cgroups    freezer, name=systemd, memory at /mesos/c1; ",
+            "TASK      STATE        PID        UP  RESTARTS       RSS      CPU       LOG\n",
+            "proxy     backoff        -  in 4.2 s        12         -        -  41.2 MiB\n",
+            "executor  running  4194304   3 d 4 h         0  41.2 MiB  1 m 3 s       0 B\n",
+            "  last exit 04:20:00: killed by signal 9 (SIGKILL), by the kernel for lack of\n",
+            "  proxy left its cgroup: memory: in /, not in /mesos/c1\n",
+            "  proxy.log cannot be written: it is full\n",
+            "  proxy.log lacks 4.0 KiB that had to be dropped; it says where\n",
+            "  04:20:00  -          oom            the ?[31m container?is out of memory\n",
+        ] {
+            assert!(screen.contains(wanted), "{wanted}\n{screen}");
+        }
+    }
+
+    #[test]
+    fn colour_changes_no_column_and_says_nothing_alone() {
+        let status = status();
+        let findings = super::super::findings::of(&status);
+        let plain = text(&status, &findings, PLAIN);
+        let coloured = text(&status, &findings, Look { colour: true, ..PLAIN });
+        assert!(coloured.contains("\x1b[31mbackoff\x1b[0m") && coloured.contains("\x1b[32mrunning\x1b[0m"));
+        let stripped =
+            ["31", "32", "33", "0"].iter().fold(coloured, |text, code| text.replace(&format!("\x1b[{code}m"), ""));
+        assert_eq!(stripped, plain);
     }
 }

@@ -17,7 +17,8 @@ const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 pub(super) struct Socket {
     listener: OwnedFd,
     directory: OwnedFd,
-    /// Device and inode of the file.
+    /// Device and inode of the file. They mean this one as long as the listener is open: it holds the inode, also when the
+    /// name is gone.
     file: (u64, u64),
 }
 
@@ -99,14 +100,4 @@ fn remove_dead(directory: BorrowedFd<'_>, address: &SocketAddrUnix) -> Result<()
 
 fn identity(file: &Stat) -> (u64, u64) {
     (file.st_dev, file.st_ino)
-}
-
-/// A connected socket to whoever listens on `minion.sock` in the directory, without waiting.
-#[cfg(test)]
-pub(super) fn dial(directory: &Path) -> std::os::unix::net::UnixStream {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = openat(rustix::fs::CWD, directory, flags, Mode::empty()).unwrap();
-    let socket = unbound(SocketFlags::CLOEXEC).unwrap();
-    connect(&socket, &address(directory.as_fd()).unwrap()).unwrap();
-    socket.into()
 }

@@ -145,12 +145,12 @@ impl Supervisor {
     }
 
     /// A log cannot be written any more, or can be again (`None`).
-    pub(in super::super) fn note_log(&mut self, log: &str, degraded: Option<String>, text: String) {
+    pub(in super::super) fn note_log(&mut self, log: &str, degraded: Option<&str>, text: String) {
         let task = self.slots.iter().position(|slot| slot.owns(log));
         if let Some(task) = task {
             let known = &mut self.desk.journal.tasks[task].degraded;
             known.retain(|(name, _)| name != log);
-            known.extend(degraded.iter().map(|why| (log.to_owned(), why.clone())));
+            known.extend(degraded.iter().map(|why| (log.to_owned(), (*why).to_owned())));
         }
         self.note(if degraded.is_some() { "log-degraded" } else { "log-recovered" }, task, text);
     }
