@@ -86,8 +86,9 @@ pub struct Event {
     pub seq: u64,
     /// When.
     pub time: String,
-    /// What: `started`, `start-failed`, `exited`, `backoff`, `down`, `command`, `cgroup-drift`, `cgroup-reattach`, `oom`,
-    /// `log-degraded`, `log-recovered`, `log-sacrificed`, `stopping`, `killing`; and `lost`, when this client read too slowly.
+    /// What: `started`, `start-failed`, `start-limit`, `ready`, `not-ready`, `unhealthy`, `hook-failed`, `exited`, `backoff`,
+    /// `down`, `command`, `cgroup-drift`, `cgroup-reattach`, `oom`, `log-degraded`, `log-recovered`, `log-sacrificed`,
+    /// `stopping`, `killing`; and `lost`, when this client read too slowly.
     pub event: String,
     /// The task, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,6 +176,15 @@ pub struct Task {
     /// `idle`, `starting`, `running`, `stopping`, `clearing` (dead, and what it left behind is being ended), `backoff`,
     /// `down` (by a command) or `ended`.
     pub state: String,
+    /// `before-start` or `after-stop`, while it is that hook which the state speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    /// Whether it can serve, by its own word or by a probe; without either, whether it runs.
+    #[serde(default)]
+    pub ready: bool,
+    /// What it says of itself (`STATUS=` of sd_notify).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
     /// The main process, while there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,

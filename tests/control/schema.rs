@@ -61,6 +61,7 @@ fn the_json_of_version_1_has_these_members_and_kinds() {
             ("name", "text"),
             ("role", "text"),
             ("state", "text"),
+            ("ready", "boolean"),
             ("pid", "number"),
             ("uptime_seconds", "seconds"),
             ("restarts", "number"),

@@ -23,11 +23,14 @@ fn of_task(task: &Task, findings: &mut Vec<String>) {
     let name = &task.name;
     let last = task.last_exit.as_ref().map_or_else(String::new, |exit| format!("; it {}", verb(&exit.text)));
     match task.state.as_str() {
+        "running" if !task.ready && task.hook.is_none() => findings.push(format!("{name} runs, and is not ready yet")),
         "backoff" => {
             let wait = span(task.starts_in_seconds.unwrap_or(0.0));
             findings.push(format!("{name} does not run, and starts again in {wait}{last}"));
         }
         "down" => findings.push(format!("{name} is kept down by a command; minion start {name}")),
+        // One that did its work and was not to run again is as it should be.
+        "ended" if task.last_exit.as_ref().is_some_and(|exit| exit.code == 0) => {}
         "ended" => findings.push(format!("{name} has ended and does not start again{last}")),
         _ => {}
     }

@@ -31,7 +31,10 @@ pub(super) fn text(status: &Status) -> String {
     }
     page.states(&status.tasks);
     page.tasks(&status.tasks, ("up", "gauge", None), "1 while the program runs.", |task| {
-        Some(f64::from(u8::from(task.state == "running")))
+        Some(f64::from(u8::from(task.state == "running" && task.hook.is_none())))
+    });
+    page.tasks(&status.tasks, ("ready", "gauge", None), "1 while it can serve.", |task| {
+        Some(f64::from(u8::from(task.ready)))
     });
     page.tasks(&status.tasks, ("restarts", "counter", None), "Starts after the first.", |task| {
         Some(task.restarts as f64)

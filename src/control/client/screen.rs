@@ -91,6 +91,9 @@ fn table(text: &mut String, tasks: &[Task], look: Look, width: usize) {
     line(text, &HEADER.map(str::to_owned), &widths, None, look);
     for (task, row) in tasks.iter().zip(&rows) {
         line(text, row, &widths, Some(state_colour(&task.state)), look);
+        if let Some(says) = &task.says {
+            wrapped(text, "  ", &format!("says: {says}"), width);
+        }
         if let Some(exit) = &task.last_exit {
             let by = if exit.commanded { ", by a command" } else { "" };
             let what = format!("last exit {}: {} after {}{by}", clock(&exit.time), exit.text, span(exit.up_seconds));
@@ -123,7 +126,7 @@ fn row(task: &Task) -> [String; 8] {
     };
     [
         task.name.clone(),
-        task.state.clone(),
+        if task.hook.is_some() { format!("{} hook", task.state) } else { task.state.clone() },
         task.pid.map_or_else(none, |pid| pid.to_string()),
         up,
         task.restarts.to_string(),
@@ -233,6 +236,7 @@ mod tests {
         let executor = Task {
             name: "executor".into(),
             state: "running".into(),
+            ready: true,
             pid: Some(4_194_304),
             uptime_seconds: Some(273_600.0),
             rss_bytes: Some(43_200_000),

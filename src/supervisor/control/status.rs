@@ -7,7 +7,7 @@ use super::usage::Usage;
 use crate::control::protocol::{self, Status, VERSION};
 use crate::control::time_now;
 use crate::log::LogId;
-use crate::task::state::State;
+use crate::task::state::{Part, State};
 use crate::task::{Role, TaskId};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -59,6 +59,9 @@ impl Supervisor {
                 Role::Helper => "helper".to_owned(),
             },
             state: word(state).to_owned(),
+            hook: hook(state).map(str::to_owned),
+            ready: matches!(state, State::Running { part: Part::Main, watch, .. } if watch.is_ready()),
+            says: Some(slot.status.clone()).filter(|says| !says.is_empty()),
             pid,
             uptime_seconds: since.map(|since| seconds(now.saturating_duration_since(since))),
             starts_in_seconds: until.map(|until| seconds(until.saturating_duration_since(now))),
@@ -117,6 +120,22 @@ pub(super) fn word(state: State) -> &'static str {
         State::Backoff { .. } => "backoff",
         State::Down => "down",
         State::Ended => "ended",
+    }
+}
+
+/// Which hook a state speaks of.
+fn hook(state: State) -> Option<&'static str> {
+    let (State::Starting { part, .. }
+    | State::Running { part, .. }
+    | State::Stopping { part, .. }
+    | State::Clearing { part, .. }) = state
+    else {
+        return None;
+    };
+    match part {
+        Part::Before => Some("before-start"),
+        Part::Main => None,
+        Part::After => Some("after-stop"),
     }
 }
 
