@@ -182,7 +182,7 @@ pub struct Task {
     /// Whether it can serve, by its own word or by a probe; without either, whether it runs.
     #[serde(default)]
     pub ready: bool,
-    /// What it says of itself (`STATUS=` of sd_notify).
+    /// What it says of itself (`STATUS=`, as `sd_notify` has it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
     /// The main process, while there is one.
