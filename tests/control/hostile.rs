@@ -6,6 +6,8 @@ use minion::control::protocol::Event;
 use minion::control::server::{CLIENTS, LINE, OUTPUT};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 const STATUS: &str = r#"{"minion":1,"request":"status"}"#;
@@ -124,6 +126,32 @@ fn two_hundred_clients_of_every_kind_change_nothing_for_the_children() {
     }
     assert!(log.lines().count() > 30);
     drop(crowd);
+}
+
+#[test]
+fn a_flood_of_requests_delays_neither_a_restart_nor_the_end() {
+    let mut up = Up::start(OBEDIENT, &["--restart-delay=0"]);
+    let floods: Vec<_> = (0..8)
+        .map(|_| {
+            let socket = UnixStream::connect(up.sandbox.path("minion.sock")).unwrap();
+            std::thread::spawn(move || {
+                let mut answers = BufReader::new(&socket).lines();
+                // Whatever the end of minion does to the connection, it ends this.
+                let ask = |_: &u32| (&socket).write_all(format!("{STATUS}\n").as_bytes()).is_ok();
+                (0..).take_while(ask).take_while(|_| answers.next().is_some_and(|line| line.is_ok())).count()
+            })
+        })
+        .collect();
+    for _ in 0..20 {
+        kill_process(Pid::from_raw(up.proxy).unwrap(), Signal::KILL).unwrap();
+        up.proxy = up.events.next().strip_prefix("proxy ").unwrap().parse().unwrap();
+    }
+    let asked = Instant::now();
+    up.minion.stop().assert_code(0);
+    assert!(asked.elapsed() < DEADLINE / 2);
+    for flood in floods {
+        assert!(flood.join().unwrap() > 0, "everybody was served");
+    }
 }
 
 #[test]

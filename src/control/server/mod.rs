@@ -77,6 +77,11 @@ impl Server {
         Ok(Self { epoll, socket, clients: Vec::new(), last: LISTENER, deaf: false, seq: 0 })
     }
 
+    /// The number of the last event that happened before anybody could listen.
+    pub fn count_from(&mut self, seq: u64) {
+        self.seq = seq;
+    }
+
     /// A bounded amount of work. Gives the requests that want a reply; call it when the fd is readable.
     pub fn serve(&mut self) -> Vec<(ClientId, Request)> {
         let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; TURNS];

@@ -16,7 +16,7 @@ pub(super) const KEPT: usize = 32;
 /// The last events and a record of each task.
 pub(super) struct Journal {
     pub(super) events: VecDeque<Event>,
-    last: u64,
+    pub(super) last: u64,
     pub(super) tasks: Vec<Record>,
 }
 

@@ -60,7 +60,10 @@ impl Supervisor {
             Ok(server)
         });
         match opened {
-            Ok(server) => self.desk.server = Some(server),
+            Ok(mut server) => {
+                server.count_from(self.desk.journal.last);
+                self.desk.server = Some(server);
+            }
             Err(error) => warn!("{error}; nobody can ask or command this minion"),
         }
     }
