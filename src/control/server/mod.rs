@@ -101,11 +101,6 @@ impl Server {
         self.clients.iter().find(|(key, _)| *key == id.0).map(|(_, client)| client.peer)
     }
 
-    /// Whether nobody is connected.
-    pub fn is_idle(&self) -> bool {
-        self.clients.is_empty()
-    }
-
     /// Answers a request. A client that went away meanwhile is no error.
     pub fn reply(&mut self, to: ClientId, line: &impl Serialize) {
         if let Some((_, client)) = self.clients.iter_mut().find(|(key, _)| *key == to.0) {

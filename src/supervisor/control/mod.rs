@@ -71,11 +71,12 @@ impl Supervisor {
     /// Serves those who have something to say; bounded.
     pub(super) fn serve_control(&mut self) -> Result<()> {
         let Some(server) = &mut self.desk.server else { return Ok(()) };
-        for (client, request) in server.serve() {
+        let requests = server.serve();
+        // Somebody came, left or listens, and nobody asks: what answers need of the program may rest. [KF-08]
+        self.rests |= requests.is_empty();
+        for (client, request) in requests {
             self.answer(client, request)?;
         }
-        // What the answers needed of the program may rest again, once nobody asks any more.
-        self.rests |= self.desk.server.as_ref().is_some_and(Server::is_idle);
         Ok(())
     }
 
