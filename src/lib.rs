@@ -50,6 +50,7 @@
 
 pub mod cgroup;
 pub mod cli;
+pub mod control;
 pub mod error;
 pub mod hyperkube;
 pub mod inspect;

@@ -4,11 +4,12 @@
 mod setup;
 
 use minion::cli::{self, Command};
+use minion::control::client::{self, Finding, Look};
 use minion::process::memory;
 use minion::process::signals::{self, Signals, StartMask};
 use minion::rehearsal;
 use minion::task::ExitCode as Code;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(options) => run(&options),
         Command::Demo(options) => demo(&options),
+        Command::Control(options) => control(&options),
         Command::Help(text) | Command::Version(text) | Command::Completions(text) | Command::Man(text) => {
             say(std::io::stdout(), &text);
             0
@@ -67,6 +69,21 @@ fn demo(options: &cli::DemoOptions) -> u8 {
         Err(error) => {
             say(std::io::stderr(), &format!("minion: demo: {error}\n"));
             1
+        }
+    }
+}
+
+/// Asks a running minion.
+fn control(options: &cli::ControlOptions) -> u8 {
+    let terminal = std::io::stdout().is_terminal();
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col));
+    let look = Look { width: if terminal && width > 0 { width } else { 80 }, colour: terminal && !plain, terminal };
+    match client::run(&options.which, &options.verb, look, &mut std::io::stdout()) {
+        Ok(finding) => finding as u8,
+        Err(error) => {
+            say(std::io::stderr(), &format!("minion: {error}\n"));
+            Finding::Unknown as u8
         }
     }
 }

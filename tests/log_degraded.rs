@@ -7,7 +7,7 @@ mod common;
 
 use common::logs::{KEEP, Logs, alone, content, files, lines, sandbox, whole, write_all};
 use common::wait_readable;
-use minion::log::{Policy, Report};
+use minion::log::{Count, Policy, Report};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io::Write;
@@ -77,6 +77,8 @@ fn dropped_bytes_are_counted_and_told_in_the_log_at_a_line_start() {
     limit(None);
     assert_eq!(logs.wait(recovered), text.len() as u64);
     logs.put(b"after\n");
+    let count = logs.thread.count(logs.ids[0]);
+    assert_eq!(count, Count { written: "before\nhalfafter\n".len() as u64, dropped: text.len() as u64 });
     let log = String::from_utf8(whole(sandbox.path(), "executor")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     let [before, half, marker, after] = lines[..] else { panic!("{log}") };

@@ -48,14 +48,27 @@ pub enum Group {
     Shared,
     /// The demo.
     Demo,
+    /// Which running minion.
+    Which,
+    /// The form of what is printed.
+    Output,
     /// The program itself.
     Minion,
 }
 
 impl Group {
     /// Every group, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Children, Self::Container, Self::Logs, Self::Proxy, Self::Shared, Self::Demo, Self::Minion];
+    pub const ALL: [Self; 9] = [
+        Self::Children,
+        Self::Container,
+        Self::Logs,
+        Self::Proxy,
+        Self::Shared,
+        Self::Demo,
+        Self::Which,
+        Self::Output,
+        Self::Minion,
+    ];
 
     /// The heading.
     pub fn title(self) -> &'static str {
@@ -66,6 +79,8 @@ impl Group {
             Self::Proxy => "kube-proxy",
             Self::Shared => "Shared with the executor",
             Self::Demo => "Demo",
+            Self::Which => "Which minion",
+            Self::Output => "Output",
             Self::Minion => "minion itself",
         }
     }

@@ -9,6 +9,7 @@
 
 mod command;
 mod complete;
+mod control;
 mod flag;
 mod help;
 mod man;
@@ -25,7 +26,9 @@ mod word;
 pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
 pub use markdown::flags_markdown;
-pub use options::{CgroupAttach, CgroupDrift, Command, DemoOptions, LogFormat, LogOptions, RunOptions, Stdout};
+pub use options::{
+    CgroupAttach, CgroupDrift, Command, ControlOptions, DemoOptions, LogFormat, LogOptions, RunOptions, Stdout,
+};
 pub use usage::Usage;
 
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
 //! What a command line comes to.
 
+use crate::control::client::{Verb, Wanted};
 use crate::hyperkube::Flags;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -11,6 +12,8 @@ pub enum Command {
     Run(Box<RunOptions>),
     /// The main job on a rehearsal agent.
     Demo(DemoOptions),
+    /// Something of a running minion.
+    Control(ControlOptions),
     /// Text that was asked for, for standard output.
     Help(String),
     /// Name and version, for standard output.
@@ -114,6 +117,26 @@ pub enum LogFormat {
 pub struct DemoOptions {
     /// `--keep`: the sandbox stays when the demo is over.
     pub keep: bool,
+}
+
+/// What a command that talks to a running minion was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlOptions {
+    /// What is wanted.
+    pub verb: Verb,
+    /// Of which minion.
+    pub which: Wanted,
+    /// `--json`; in the verb too, where it applies.
+    pub json: bool,
+    /// `--watch`; in the verb too, where it applies.
+    pub watch: bool,
+}
+
+impl Default for ControlOptions {
+    fn default() -> Self {
+        let verb = Verb::Status { json: false, watch: false };
+        Self { verb, which: Wanted::default(), json: false, watch: false }
+    }
 }
 
 impl Default for RunOptions {

@@ -11,6 +11,7 @@
 //! | `file` | the open file, and what others do to its name |
 //! | `rotation`, `backup` | rotation through `file-rotate` under the original's names |
 //! | `archive`, `packing` | the directory: retention, room on a full disk, gzip in slices |
+//! | `count` | bytes taken and lost, for the supervisor to read |
 //! | `loss`, `tail` | what was dropped; the last lines |
 //! | `diagnostics`, `stderr` | minion's own lines |
 //! | `buffer`, `mailbox`, `timer` | the read buffer, queue and bell, the one timerfd |
@@ -20,6 +21,7 @@
 mod archive;
 mod backup;
 mod buffer;
+mod count;
 mod cut;
 mod diagnostics;
 mod file;
@@ -35,11 +37,13 @@ mod tail;
 mod timer;
 mod writer;
 
+pub use count::Count;
 pub use diagnostics::Diagnostics;
 pub use report::{LogId, Policy, Report, StreamId};
 
 use crate::error::{During, Error, Result};
 use archive::Archive;
+use count::Counter;
 use mailbox::{Bell, Mailbox};
 use nix::sys::signal::SigSet;
 use pump::{Command, Pump};
@@ -67,6 +71,7 @@ pub struct LogThread {
     commands: Arc<Mailbox<Command>>,
     reports: Arc<Mailbox<Report>>,
     diagnostics: Diagnostics,
+    counters: Vec<Arc<Counter>>,
     state: State,
 }
 
@@ -91,7 +96,7 @@ impl LogThread {
         let reports = Arc::new(Mailbox::new()?);
         let archive = Archive::new(directory, policy, Arc::clone(&reports));
         let state = State::Prepared(Box::new(Prepared { archive, writers: Vec::new() }));
-        Ok(Self { commands: Arc::new(Mailbox::new()?), reports, diagnostics, state })
+        Ok(Self { commands: Arc::new(Mailbox::new()?), reports, diagnostics, counters: Vec::new(), state })
     }
 
     /// Opens the log `name` as `<name>.log`, in the caller's thread. Fails when that file cannot be written, or is something
@@ -108,7 +113,9 @@ impl LogThread {
         if let Some(known) = archive.logs.iter().position(|log| log == name) {
             return Ok(LogId(known));
         }
-        writers.push(Writer::open(archive.directory(), name)?);
+        let writer = Writer::open(archive.directory(), name)?;
+        self.counters.push(writer.counter());
+        writers.push(writer);
         archive.logs.push(name.to_owned());
         Ok(LogId(writers.len() - 1))
     }
@@ -153,6 +160,11 @@ impl LogThread {
     /// Rotates every log that is not empty, at the end of its current line.
     pub fn rotate(&self) {
         self.commands.post(Command::Rotate);
+    }
+
+    /// What a log has taken and lost so far. Reads two numbers; waits for nobody.
+    pub fn count(&self, log: LogId) -> Count {
+        self.counters.get(log.0).map(|counter| counter.now()).unwrap_or_default()
     }
 
     /// Readable when [`reports`](Self::reports) has something to tell.

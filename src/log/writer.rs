@@ -1,6 +1,7 @@
 //! One log: the bytes of its streams go into its file, in whole lines, for as long as the disk takes them.
 
 use super::archive::Archive;
+use super::count::Counter;
 use super::cut::{Cut, cut};
 use super::file::LogFile;
 use super::loss::Loss;
@@ -10,6 +11,7 @@ use crate::error::{Error, Result};
 use rustix::io::Errno;
 use std::mem;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// While a log is degraded it is tried so often; while data flows, its name is looked at so often.
@@ -42,6 +44,7 @@ pub(super) struct Writer {
     /// Lines of our own that stand before the next byte of a child.
     owed: Vec<u8>,
     loss: Loss,
+    counter: Arc<Counter>,
     /// Bytes dropped since the log was degraded.
     dropped: u64,
     why: Option<Errno>,
@@ -65,6 +68,7 @@ impl Writer {
             owner: None,
             owed: Vec::new(),
             loss: Loss::default(),
+            counter: Arc::default(),
             dropped: 0,
             why: None,
             blamed: None,
@@ -73,6 +77,10 @@ impl Writer {
             rotate_now: false,
             rotate_after: None,
         })
+    }
+
+    pub(super) fn counter(&self) -> Arc<Counter> {
+        Arc::clone(&self.counter)
     }
 
     pub(super) fn flow(&self) -> Flow {
@@ -95,7 +103,9 @@ impl Writer {
         // The last line of the stream before stays as it is; this one begins a line of its own.
         let begins = self.owner.replace(stream) != Some(stream);
         self.pay(archive, begins).map_err(|Unpaid| 0_usize)?;
-        self.put(archive, data)
+        let result = self.put(archive, data);
+        self.counter.wrote(result.err().unwrap_or(data.len()));
+        result
     }
 
     /// Writes what is owed, before which no child's byte may be written: a newline, and the line about a loss.
@@ -207,6 +217,7 @@ impl Writer {
     pub(super) fn lose(&mut self, data: &[u8]) {
         self.loss.add(data);
         self.dropped += data.len() as u64;
+        self.counter.dropped(data.len());
     }
 
     /// Tries to write what is owed, after which children's bytes may follow.

@@ -7,13 +7,14 @@
 
 use minion::cgroup::{self, Layout, OomWatch, Placement, Validated, Verdict};
 use minion::cli::{CgroupAttach, CgroupDrift, LogFormat, RunOptions, Stdout};
+use minion::control::protocol::Container;
 use minion::error::{During, Error, Result};
 use minion::hyperkube::{self, CgroupRoot, Host, Profile};
 use minion::log::{Diagnostics, LogThread, Policy};
 use minion::mesos::Environment;
 use minion::namespace;
 use minion::process::{signals::Signals, startup};
-use minion::supervisor::{self, Drifted, Manager, Plan, Planned, Surroundings};
+use minion::supervisor::{self, About, Drifted, Manager, Plan, Planned, Surroundings};
 use minion::task::{TaskSpec, ending};
 use minion::trace::{self, Format};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -66,9 +67,10 @@ fn set_up(options: &RunOptions, signals: Signals, diagnostics: &Diagnostics) -> 
         CgroupDrift::Warn => Drifted::Warn,
         CgroupDrift::Reattach => Drifted::Reattach,
     };
-    let budget = ending::budget(grace(options, &environment));
+    let grace = grace(options, &environment);
+    let (about, budget) = (About { container: container(&placement), grace }, ending::budget(grace));
     let surroundings = Surroundings { cgroups, drifted, oom, mounts };
-    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&variables) })
+    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&variables), about })
 }
 
 /// The service manager that started minion, where one did (`sd_notify(3)`).
@@ -79,6 +81,21 @@ fn manager(variables: &[(OsString, OsString)]) -> Option<Manager> {
     let watchdog = number("WATCHDOG_USEC").filter(|_| number("WATCHDOG_PID").is_none_or(|pid| pid == own));
     let manager = Manager::new(value("NOTIFY_SOCKET")?, watchdog.map(Duration::from_micros));
     manager.inspect_err(|error| warn!("{error}, ignoring")).ok()
+}
+
+/// Which container this is, for those who ask.
+fn container(placement: &Placement) -> Container {
+    let verdict = match placement.identity.verdict() {
+        Verdict::Agreement => "agreement",
+        Verdict::Disagreement => "disagreement",
+        Verdict::Absence => "absence",
+    };
+    Container {
+        id: placement.container_id().map(ToString::to_string),
+        verdict: verdict.to_owned(),
+        evidence: placement.identity.to_string(),
+        layout: placement.layout.to_string(),
+    }
 }
 
 /// The container's cgroups, opened and checked, and a word on how they are known.

@@ -10,6 +10,8 @@
 //! The thread that calls [`run`] forks every child and must be the main one. It never waits for a disk: files are the log
 //! thread's business.
 
+mod control;
+mod logs;
 mod manager;
 mod notify;
 mod orphans;
@@ -21,11 +23,12 @@ mod run;
 mod start;
 mod words;
 
+pub use control::About;
 pub use manager::Manager;
 pub use place::{Drifted, Surroundings};
 
 use crate::error::Result;
-use crate::log::{LogId, LogThread, Report, StreamId};
+use crate::log::{LogId, LogThread};
 use crate::process::signals::{self, Signals};
 use crate::process::tree::{self, Children};
 use crate::process::{Pidfd, WaitStatus, memory, spawn};
@@ -83,6 +86,8 @@ pub struct Plan {
     pub surroundings: Surroundings,
     /// The service manager that started minion, where one did.
     pub manager: Option<Manager>,
+    /// What operators are told beside.
+    pub about: About,
 }
 
 /// The supervisor at work.
@@ -98,6 +103,7 @@ struct Supervisor {
     owners: Owners,
     /// When the leftovers are looked at again, without anything that tells.
     look_again: Option<Instant>,
+    desk: control::Desk,
     null: OwnedFd,
     inputs: VecDeque<Input>,
     last_stream: u64,
@@ -146,6 +152,7 @@ impl Supervisor {
             slots.push(Slot::new(planned, notify));
         }
         let supervisor = Self {
+            desk: control::Desk::new(plan.about, plan.budget, slots.len()),
             core,
             slots,
             reactor,
@@ -169,6 +176,7 @@ impl Supervisor {
     }
 
     fn supervise(&mut self) -> Result<Outcome> {
+        // The children first: nobody waits for the log thread, or for the socket.
         self.decide()?;
         // The children have the processors to themselves until the first of them has something to say; what they write is in
         // their pipes meanwhile.
@@ -177,6 +185,7 @@ impl Supervisor {
             error!("{failure}");
             self.inputs.push_back(Input::Fail);
         }
+        self.open_desk();
         loop {
             self.decide()?;
             if let Some(outcome) = self.outcome {
@@ -206,7 +215,9 @@ impl Supervisor {
     /// Lets the core decide on every input that waits, and does what it says.
     fn decide(&mut self) -> Result<()> {
         while let Some(input) = self.inputs.pop_front() {
+            self.note_input(input);
             for output in self.core.step(input, Instant::now()) {
+                self.note_output(output);
                 match output {
                     Output::Task(task, action) => self.perform(task, action)?,
                     Output::Stopping(reason) => self.stopping(reason),
@@ -237,6 +248,7 @@ impl Supervisor {
                     manager.alive();
                 }
             }
+            Source::Control => self.serve_control()?,
             Source::Timer => {
                 self.reactor.timer_went_off();
                 self.inputs.push_back(Input::Tick);
@@ -273,6 +285,7 @@ impl Supervisor {
         let slot = &mut self.slots[task];
         let Some(run) = &mut slot.run else { return };
         let Some(report) = &run.report else { return };
+        let mut failed = None;
         match report.read() {
             spawn::Progress::Pending => return,
             spawn::Progress::Executed => {
@@ -287,10 +300,14 @@ impl Supervisor {
                 run.failed = true;
                 let step = failure.while_doing(format_args!("start {}", slot.spec.name));
                 error!(task = %slot.spec.name, pid = run.pid, errno = step.errno(), "{step}");
+                failed = Some(step.to_string());
             }
         }
         if let Some(report) = run.report.take() {
             self.reactor.remove(&report);
+        }
+        if let Some(text) = failed {
+            self.note("start-failed", Some(task), text);
         }
     }
 
@@ -346,35 +363,6 @@ impl Supervisor {
         run.pid = pid;
         run.main = Some(main);
         true
-    }
-
-    fn read_log_reports(&mut self) {
-        for report in self.logs.reports() {
-            match report {
-                Report::Ended { stream, dropped, tail, .. } => self.stream_ended(stream, dropped, tail),
-                Report::Degraded { log, error } => warn!(log = %log, "{error}"),
-                Report::Recovered { log, dropped } => info!(log = %log, dropped, "the log can be written again"),
-                Report::Sacrificed { log, backup } => {
-                    warn!(log = %log, backup = %backup, "the disk is full: removed a backup");
-                }
-                Report::Flaw { error } => warn!("{error}"),
-            }
-        }
-    }
-
-    fn stream_ended(&mut self, stream: StreamId, dropped: u64, tail: Vec<u8>) {
-        let runs = self.slots.iter_mut().filter_map(|slot| slot.run.as_mut());
-        for run in runs {
-            let before = run.streams.len();
-            run.streams.retain(|open| *open != stream);
-            if run.streams.len() < before {
-                run.dropped += dropped;
-                if !tail.is_empty() {
-                    run.tail = tail;
-                }
-                return;
-            }
-        }
     }
 }
 

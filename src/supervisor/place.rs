@@ -56,36 +56,55 @@ impl Surroundings {
 
 impl Supervisor {
     /// Looks whether a task's main process still is in its cgroups; kube-proxy once moved itself out. [ME-33]
-    pub(super) fn check_placement(&self, task: TaskId) {
-        let slot = &self.slots[task];
-        let (Some(cgroups), Some(pid)) = (&self.surroundings.cgroups, slot.live_pid()) else { return };
-        let drifts = match cgroups.drift(pid) {
-            Ok(drifts) => drifts,
-            // It may be dying at this moment; its exit is on the way.
-            Err(error) => return tracing::debug!(task = %slot.spec.name, pid, "{error}, ignoring"),
-        };
-        for drift in &drifts {
-            warn!(task = %slot.spec.name, pid, event = "cgroup-drift", "left its cgroup: {drift}");
-        }
-        if drifts.is_empty() || self.surroundings.drifted == Drifted::Warn {
-            return;
-        }
-        match cgroups.attach(pid) {
-            Ok(attached) => info!(task = %slot.spec.name, pid, event = "cgroup-reattach", "put back: {attached}"),
-            Err(error) => warn!(task = %slot.spec.name, pid, event = "cgroup-reattach", "{error}"),
+    pub(super) fn check_placement(&mut self, task: TaskId) {
+        for (event, text) in self.look_at_placement(task) {
+            self.note(event, Some(task), text);
         }
     }
 
-    pub(super) fn read_oom(&self) {
+    /// What is wrong with its placement, and what was done about it: events with their words.
+    fn look_at_placement(&self, task: TaskId) -> Vec<(&'static str, String)> {
+        let slot = &self.slots[task];
+        let (Some(cgroups), Some(pid)) = (&self.surroundings.cgroups, slot.live_pid()) else { return Vec::new() };
+        let drifts = match cgroups.drift(pid) {
+            Ok(drifts) => drifts,
+            // It may be dying at this moment; its exit is on the way.
+            Err(error) => {
+                tracing::debug!(task = %slot.spec.name, pid, "{error}, ignoring");
+                return Vec::new();
+            }
+        };
+        let mut noted = Vec::new();
+        for drift in &drifts {
+            warn!(task = %slot.spec.name, pid, event = "cgroup-drift", "left its cgroup: {drift}");
+            noted.push(("cgroup-drift", drift.to_string()));
+        }
+        if drifts.is_empty() || self.surroundings.drifted == Drifted::Warn {
+            return noted;
+        }
+        match cgroups.attach(pid) {
+            Ok(attached) => {
+                info!(task = %slot.spec.name, pid, event = "cgroup-reattach", "put back: {attached}");
+                noted.push(("cgroup-reattach", format!("put back: {attached}")));
+            }
+            Err(error) => warn!(task = %slot.spec.name, pid, event = "cgroup-reattach", "{error}"),
+        }
+        noted
+    }
+
+    pub(super) fn read_oom(&mut self) {
         let Some(watch) = &self.surroundings.oom else { return };
         match watch.read() {
-            Ok(oom) => warn!(
-                event = "oom",
-                kills = oom.kills,
-                limit = oom.limit,
-                usage = oom.usage,
-                "the container is out of memory"
-            ),
+            Ok(oom) => {
+                warn!(
+                    event = "oom",
+                    kills = oom.kills,
+                    limit = oom.limit,
+                    usage = oom.usage,
+                    "the container is out of memory"
+                );
+                self.note("oom", None, "the container is out of memory".to_owned());
+            }
             Err(error) => warn!(event = "oom", "{error}"),
         }
     }

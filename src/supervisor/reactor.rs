@@ -33,6 +33,8 @@ pub(super) enum Source {
     Timer,
     /// The pulse that minion's own service manager wants.
     Pulse,
+    /// The control socket: last, whatever its clients do.
+    Control,
 }
 
 impl Source {
@@ -50,6 +52,7 @@ impl Source {
             Self::Ready(task) => (7, task),
             Self::Question(task) => (8, task),
             Self::Pulse => (9, 0),
+            Self::Control => (10, 0),
         };
         (task as u64) << Self::TASK_SHIFT | kind
     }
@@ -67,6 +70,7 @@ impl Source {
             7 => Some(Self::Ready(task)),
             8 => Some(Self::Question(task)),
             9 => Some(Self::Pulse),
+            10 => Some(Self::Control),
             _ => None,
         }
     }

@@ -25,6 +25,7 @@ impl Supervisor {
                 let name = &self.slots[task].spec.name;
                 let failure = failure.while_doing(format_args!("start {name}"));
                 error!(task = %name, errno = failure.errno(), "{failure}");
+                self.note("start-failed", Some(task), failure.to_string());
                 self.inputs.push_back(Input::Task(task, Event::Exited(Exit::NotStarted)));
                 Run::not_started(part, marker)
             }

@@ -79,18 +79,23 @@ impl Supervisor {
     }
 
     /// Says how a run ended; once for each, when it is over, whole.
-    pub(super) fn report(&self, task: TaskId, exit: Exit, up: Duration, restart: Option<Duration>) {
+    pub(super) fn report(&self, task: TaskId, exit: Exit, up: Duration, restart: Option<Duration>, commanded: bool) {
         let slot = &self.slots[task];
         let Some(run) = &slot.run else { return };
         let name = &slot.spec.name;
         let next = match restart {
             Some(delay) => format!(", starts again in {delay:?}"),
+            None if commanded => ", stays down until it is started".to_owned(),
             None => String::new(),
         };
         let oom = self.oom_words(exit, run.oom_kills);
         let up = Duration::from_millis(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
-        let state = if restart.is_some() { "backoff" } else { "ended" };
-        if self.is_bad_news(slot.spec.role, exit) {
+        let state = match restart {
+            Some(_) => "backoff",
+            None if commanded => "down",
+            None => "ended",
+        };
+        if self.is_bad_news(slot.spec.role, exit) && !commanded {
             error!(task = %name, pid = run.pid, state, exit = exit.code(), "{exit} after {up:?}{oom}{next}");
         } else {
             info!(task = %name, pid = run.pid, state, exit = exit.code(), "{exit} after {up:?}{oom}{next}");
@@ -116,7 +121,7 @@ impl Supervisor {
     }
 
     /// A death by SIGKILL was the kernel's doing when the container's count of OOM kills moved meanwhile.
-    fn oom_words(&self, exit: Exit, kills_before: Option<u64>) -> String {
+    pub(super) fn oom_words(&self, exit: Exit, kills_before: Option<u64>) -> String {
         let killed = matches!(exit, Exit::Signal { signal: libc::SIGKILL, .. });
         let watch = self.surroundings.oom.as_ref().filter(|_| killed);
         let Some(Ok(oom)) = watch.map(crate::cgroup::OomWatch::read) else { return String::new() };

@@ -16,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("log", &["error", "mesos", "process"]),
     ("inspect", &["cgroup", "error", "mesos", "namespace", "process"]),
     ("trace", &["log"]),
-    ("supervisor", &["cgroup", "error", "log", "namespace", "process", "task"]),
+    ("control", &["error", "process"]),
+    ("supervisor", &["cgroup", "control", "error", "log", "namespace", "process", "task"]),
     ("rehearsal", &["cgroup", "error", "mesos", "process"]),
 ];
 
@@ -41,7 +42,7 @@ const EFFECTS: [&str; 10] = [
 /// Crates that one job was given, and the modules that do it.
 const HOMES: &[(&str, &[&str])] = &[
     ("cgroups_rs", &["cgroup"]),
-    ("chrono", &["log", "rehearsal", "trace"]),
+    ("chrono", &["control", "log", "rehearsal", "trace"]),
     ("file_rotate", &["log"]),
     ("flate2", &["log"]),
     ("lexopt", &["cli"]),

@@ -103,7 +103,23 @@ fn the_examples_of_the_help_are_command_lines_that_are_understood() {
 #[test]
 fn only_commands_that_exist_are_listed() {
     let names: Vec<&str> = visible().map(|row| row.name).collect();
-    assert_eq!(names, ["run", "demo", "completions", "man", "help"]);
+    assert_eq!(
+        names,
+        [
+            "run",
+            "demo",
+            "status",
+            "events",
+            "restart",
+            "stop",
+            "start",
+            "signal",
+            "metrics",
+            "completions",
+            "man",
+            "help"
+        ]
+    );
     for text in [text(&["--help"]), text(&["man"]), text(&["completions", "bash"])] {
         assert!(!text.contains("stand-in") && !text.contains("rehearsal"));
     }

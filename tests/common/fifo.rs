@@ -69,7 +69,8 @@ impl Lines {
         let mut piece = [0; 16384];
         loop {
             match read(&self.fd, &mut piece) {
-                Ok(0) => {
+                // A socket is reset, after its last line, when its other side closed without reading everything. [KF-94]
+                Ok(0) | Err(Errno::CONNRESET) => {
                     self.ended = true;
                     return;
                 }

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod alone;
+pub mod control;
 pub mod fifo;
 pub mod logs;
 pub mod minion;
@@ -26,7 +27,8 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
 ///
-/// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), mountns.
+/// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), mountns,
+/// prometheus_client (its Python module).
 #[macro_export]
 macro_rules! need {
     ($($what:literal),+) => {
@@ -51,8 +53,16 @@ pub fn has(what: &str) -> Result<(), String> {
         "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
         "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
         "mountns" => there("/proc/self/ns/mnt"),
+        "prometheus_client" => imports("prometheus_client"),
         other => panic!("no such need: {other}"),
     }
+}
+
+/// Whether Python is there and has the module.
+fn imports(module: &str) -> Result<(), String> {
+    let output = std::process::Command::new("python3").args(["-c", &format!("import {module}")]).output();
+    let output = output.map_err(|error| format!("python3: {error}"))?;
+    output.status.success().then_some(()).ok_or_else(|| format!("python3 cannot import {module}"))
 }
 
 /// The program under test.

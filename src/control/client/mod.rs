@@ -1,0 +1,144 @@
+//! The client's side: finding a minion, asking it, showing what it says.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod` | what each command line does |
+//! | `connection` | one connection, with a deadline on everything |
+//! | `find` | which minion is meant |
+//! | `screen`, `units` | status as text |
+//! | `findings` | what in a status wants attention |
+//! | `metrics` | status as `OpenMetrics` text |
+//!
+//! Nothing here prints by itself: the caller hands over where to write.
+
+mod connection;
+mod find;
+mod findings;
+mod metrics;
+mod screen;
+mod tick;
+mod units;
+
+pub use find::Wanted;
+pub use screen::Look;
+
+use super::protocol::{Done, Event, Line, Status, VERSION, Welcome};
+use crate::error::{During, Error, Result};
+use connection::{Connection, Reply};
+use std::io::{self, Write};
+
+/// What is wanted of a minion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// One screen; with `watch` again and again.
+    Status {
+        /// JSON instead of text.
+        json: bool,
+        /// Draws it anew each second.
+        watch: bool,
+    },
+    /// Its events as they happen.
+    Events,
+    /// `OpenMetrics` text.
+    Metrics,
+    /// A command to a task.
+    Command {
+        /// `restart`, `stop`, `start` or `signal`.
+        request: &'static str,
+        /// The task.
+        task: String,
+        /// The signal, for `signal`.
+        signal: Option<String>,
+    },
+}
+
+/// How a command ended. The number is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Finding {
+    /// Done, and nothing to find fault with.
+    Nothing = 0,
+    /// There is something to look at, or minion refused.
+    Something = 1,
+    /// Nobody can tell: no minion, several, or one that does not answer.
+    Unknown = 2,
+}
+
+/// Does what is wanted. An error means [`Finding::Unknown`].
+pub fn run(wanted: &Wanted, verb: &Verb, look: Look, out: &mut impl Write) -> Result<Finding> {
+    let mut connection = find::find(wanted)?;
+    let result = match verb {
+        Verb::Status { json, watch: false } => show(&mut connection, *json, false, look, out),
+        Verb::Status { json, watch: true } => watch(&mut connection, *json, look, out),
+        Verb::Events => events(&mut connection, out),
+        Verb::Metrics => {
+            let status = status(&mut connection)?;
+            say(out, &metrics::text(&status)).map(|()| Finding::Nothing)
+        }
+        Verb::Command { request, task, signal } => {
+            let line = Line {
+                minion: VERSION,
+                request: (*request).to_owned(),
+                task: Some(task.clone()),
+                signal: signal.clone(),
+            };
+            match connection.ask::<Done>(&line)? {
+                Reply::Answer(done) => say(out, &format!("{}\n", done.done)).map(|()| Finding::Nothing),
+                Reply::Refused(failure) => {
+                    say(out, &format!("minion refuses: {}\n", failure.text)).map(|()| Finding::Something)
+                }
+            }
+        }
+    };
+    match result {
+        // Whoever read it has read enough: `minion events | head -1`.
+        Err(error) if error.errno() == Some(libc::EPIPE) => Ok(Finding::Nothing),
+        result => result,
+    }
+}
+
+fn request(what: &str) -> Line {
+    Line { minion: VERSION, request: what.to_owned(), task: None, signal: None }
+}
+
+fn status(connection: &mut Connection) -> Result<Status> {
+    match connection.ask(&request("status"))? {
+        Reply::Answer(status) => Ok(status),
+        Reply::Refused(failure) => Err(Error::new("ask for", "status", failure.text)),
+    }
+}
+
+fn show(connection: &mut Connection, json: bool, clear: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
+    let status = status(connection)?;
+    let findings = findings::of(&status);
+    let text = if json { connection.last_line() } else { screen::text(&status, &findings, look) };
+    // Home, and clear from there.
+    say(out, &format!("{}{text}", if clear { "\x1b[H\x1b[2J" } else { "" }))?;
+    Ok(if findings.is_empty() { Finding::Nothing } else { Finding::Something })
+}
+
+/// Until it is interrupted, or minion is gone.
+fn watch(connection: &mut Connection, json: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
+    let mut tick = tick::Tick::each_second()?;
+    loop {
+        show(connection, json, look.terminal && !json, look, out)?;
+        tick.wait()?;
+    }
+}
+
+/// Lines as they come, until minion ends or nobody reads them.
+fn events(connection: &mut Connection, out: &mut impl Write) -> Result<Finding> {
+    if let Reply::Refused(failure) = connection.ask::<Welcome>(&request("events"))? {
+        return Err(Error::new("subscribe to", "events", failure.text));
+    }
+    while let Some(line) = connection.next_line()? {
+        // Only what is an event is passed on, and as it came: members that we do not know stay in it.
+        serde_json::from_str::<Event>(&line).during("read", "an event")?;
+        say(out, &line)?;
+    }
+    Ok(Finding::Nothing)
+}
+
+fn say(out: &mut impl Write, text: &str) -> Result<()> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error: io::Error| Error::io("write", "", error))
+}

@@ -1,0 +1,130 @@
+//! The status as JSON and as a screen.
+
+use super::common::control::{OBEDIENT, Up};
+use serde_json::Value;
+
+/// Every member of an object, with the kind of its value.
+fn members(value: &Value) -> Vec<(String, &'static str)> {
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "seconds",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+    };
+    value.as_object().unwrap().iter().map(|(name, value)| (name.clone(), kind(value))).collect()
+}
+
+fn assert_members(value: &Value, expected: &[(&str, &str)]) {
+    let mut expected: Vec<(String, &str)> = expected.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
+    expected.sort();
+    let mut found = members(value);
+    found.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_json_of_version_1_has_these_members_and_kinds() {
+    let mut up = Up::start("echo line\necho $1 $$ >events\nexec sleep 300\n", &[]);
+    up.cli(&["restart", "proxy"]);
+    up.events.next();
+    up.minion.started("proxy");
+    let (code, text, _) = up.cli(&["status", "--json"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(text.lines().count(), 1);
+    let status: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(status["minion"], 1);
+    assert_members(
+        &status,
+        &[
+            ("minion", "number"),
+            ("version", "text"),
+            ("pid", "number"),
+            ("time", "text"),
+            ("uptime_seconds", "seconds"),
+            ("sandbox", "text"),
+            ("container", "object"),
+            ("cgroups", "list"),
+            ("private_mounts", "boolean"),
+            ("grace_seconds", "seconds"),
+            ("budget_seconds", "seconds"),
+            ("tasks", "list"),
+            ("events", "list"),
+        ],
+    );
+    assert_members(&status["container"], &[("verdict", "text"), ("evidence", "text"), ("layout", "text")]);
+    assert_members(
+        &status["tasks"][0],
+        &[
+            ("name", "text"),
+            ("role", "text"),
+            ("state", "text"),
+            ("ready", "boolean"),
+            ("pid", "number"),
+            ("uptime_seconds", "seconds"),
+            ("restarts", "number"),
+            ("last_exit", "object"),
+            ("rss_bytes", "number"),
+            ("cpu_seconds", "seconds"),
+            ("logs", "list"),
+        ],
+    );
+    assert_members(
+        &status["tasks"][0]["last_exit"],
+        &[("text", "text"), ("code", "number"), ("time", "text"), ("up_seconds", "seconds"), ("commanded", "boolean")],
+    );
+    assert_members(&status["tasks"][0]["logs"][0], &[("file", "text"), ("bytes", "number"), ("dropped", "number")]);
+    assert_eq!(status["tasks"][0]["logs"][0]["bytes"], 10, "both runs wrote a line");
+    let exited = status["events"].as_array().unwrap().iter().find(|event| event["event"] == "exited").unwrap();
+    assert_members(
+        exited,
+        &[
+            ("minion", "number"),
+            ("seq", "number"),
+            ("time", "text"),
+            ("event", "text"),
+            ("task", "text"),
+            ("pid", "number"),
+            ("code", "number"),
+            ("text", "text"),
+        ],
+    );
+    up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn the_screen_fits_80_columns_and_has_no_colour_in_a_pipe() {
+    let up = Up::start(OBEDIENT, &[]);
+    let (code, screen, _) = up.cli(&["status"]);
+    assert_eq!(code, 0, "{screen}");
+    for line in screen.lines() {
+        assert!(line.chars().count() <= 80 && line.trim_end() == line, "{line:?}");
+    }
+    assert!(!screen.contains('\x1b'));
+    assert!(screen.lines().count() < 24, "one screen: {screen}");
+    for wanted in [
+        "container  unknown\n",
+        &format!("minion     pid {}, up ", up.minion.pid()),
+        "grace      5.0 s; everything ends within 4.0 s\n",
+        "TASK      STATE ",
+        "executor  running  ",
+        "LAST EVENTS (UTC)\n",
+    ] {
+        assert!(screen.contains(wanted), "{wanted}: {screen}");
+    }
+    up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn only_the_last_32_events_are_kept() {
+    let up = Up::start(OBEDIENT, &[]);
+    let mut asker = up.asker();
+    for _ in 0..50 {
+        asker.ask(r#"{"minion":1,"request":"signal","task":"proxy","signal":"CONT"}"#);
+    }
+    let events = asker.status().events;
+    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), (21..=52).collect::<Vec<_>>());
+    up.minion.stop().assert_code(0);
+}

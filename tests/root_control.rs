@@ -1,0 +1,56 @@
+//! Who may talk to a minion.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "helpers fail and skip as tests do")]
+
+mod common;
+
+use common::control::{OBEDIENT, Up};
+use common::minion;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+
+const NOBODY: u32 = 65534;
+
+/// `minion status` of the sandbox as another user.
+fn as_nobody(up: &Up) -> Output {
+    // A path through nothing that is root's alone: the binary of the test may lie in a private directory.
+    let copy = up.sandbox.path("minion-copy");
+    if !copy.exists() {
+        fs::copy(minion(), &copy).unwrap();
+        fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::set_permissions(up.sandbox.path(""), Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(copy);
+    command.args(["status", "--sandbox"]).arg(up.sandbox.path("")).current_dir("/").uid(NOBODY).gid(NOBODY);
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn another_user_is_refused_by_the_mode_of_the_socket() {
+    need!("root");
+    let up = Up::start(OBEDIENT, &[]);
+    let output = as_nobody(&up);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("Permission denied (hint: it is for root and for the user that minion runs as)"), "{error}");
+    up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn another_user_is_refused_even_when_somebody_opened_the_mode() {
+    need!("root");
+    let up = Up::start(OBEDIENT, &[]);
+    fs::set_permissions(up.sandbox.path("minion.sock"), Permissions::from_mode(0o666)).unwrap();
+    let output = as_nobody(&up);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("uid 65534 is neither root nor the user that minion runs as"), "{error}");
+    assert_eq!(up.cli(&["status"]).0, 0, "root is served");
+    up.minion.stop().assert_code(0);
+}
