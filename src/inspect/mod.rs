@@ -1,16 +1,25 @@
 //! What is so, and what should be: the commands that look and change nothing (but `attach`, which says so).
 //!
 //! ```text
-//! Target::find ──> View::of ──> finding::of ──> page, json
-//! a word           /proc, once  pure            text
+//! report: target ──> View::of ──> finding::of ──> page, json
+//!         a word     /proc, once  pure            text
 //! ```
 //!
+//! - [`look`]: `minion inspect` and `minion why` of a pid, a task or a container.
+//! - [`attach`]: `minion attach`.
+//! - [`finding`]: what can be odd about a process.
 //! - [`render`]: tables, colour and units, for every command that shows something.
-//! - [`View`]: one process seen whole; [`finding`]: what is odd about it.
 
+mod attach;
 pub mod finding;
+mod json;
+mod page;
 mod proc;
 pub mod render;
+mod report;
+mod target;
 mod view;
 
+pub use attach::{Errand, attach};
+pub use report::{Answer, Form, look};
 pub use view::{Question, View};

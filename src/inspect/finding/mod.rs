@@ -11,6 +11,8 @@ mod privilege;
 mod resource;
 mod signal;
 
+pub(super) use namespace::in_words as mount_words;
+
 use super::view::View;
 use serde::Serialize;
 

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::inspect::proc::mounts::{self, Mount};
 use crate::inspect::proc::seen::{self, Seen};
 use crate::inspect::proc::{self, stat::Stat};
-use crate::mesos::Environment;
 use crate::mesos::recovery::LEAF;
+use crate::mesos::{Environment, SEPARATOR};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -83,27 +83,24 @@ impl Cgroups {
         sandbox: &Seen<Option<PathBuf>>,
         question: &Question,
     ) -> Result<Self> {
-        let mountinfo = Sources::read()?.mountinfo;
-        let prefix = question.prefix.clone().or_else(|| flag(&kin.minion_arguments)).unwrap_or_else(|| PREFIX.into());
+        let host = Host::read(question.prefix.clone().or_else(|| flag(&kin.minion_arguments)))?;
         let text = |pid: i32| seen::read(&proc::path(pid, "cgroup")).known().cloned().unwrap_or_default();
-        let at = |cgroup: Vec<u8>, directory: Option<PathBuf>| {
-            let sources = Sources { mountinfo: mountinfo.clone(), cgroup };
-            cgroup::discover(&sources, &prefix, &environment(directory))
-        };
-        let own = at(text(stat.pid), sandbox.known().cloned().flatten());
+        let own = host.discover(text(stat.pid), sandbox.known().cloned().flatten());
         // Where it should be is the reader's word, or its minion's: a child belongs where its supervisor is.
         let reference = match (&question.container, &kin.minion) {
-            // With nobody in a container the name alone decides which it is.
-            (Some(container), _) => Some(at(outside(&text(stat.pid)), Some(Path::new("/").join(container)))),
+            (Some(container), _) => Some(host.container(container, &text(stat.pid))),
             (None, Some(minion)) if minion.pid != stat.pid => {
                 let directory = variables(minion.pid).known().and_then(|variables| variables.directory.clone());
-                Some(at(text(minion.pid), directory)).filter(|placement| placement.container_id().is_some())
+                Some(host.discover(text(minion.pid), directory)).filter(|placement| placement.container_id().is_some())
             }
             (None, _) => None,
         };
-        let parent = kin.parent.as_ref().map(|parent| at(text(parent.pid), None));
-        let mounts = mounts::parse(&mountinfo);
-        Ok(Self::compare(&own, reference.as_ref(), parent.as_ref(), &mounts))
+        let parent = kin.parent.as_ref().map(|parent| host.discover(text(parent.pid), None));
+        let mut cgroups = Self::compare(&own, reference.as_ref(), parent.as_ref(), &mounts::parse(&host.mountinfo));
+        if let Some(container) = &question.container {
+            cgroups.evidence = format!("container {container}: it was asked for by name");
+        }
+        Ok(cgroups)
     }
 
     fn compare(own: &Placement, reference: Option<&Placement>, parent: Option<&Placement>, mounts: &[Mount]) -> Self {
@@ -157,6 +154,41 @@ impl Cgroups {
     }
 }
 
+/// The hierarchies of this host, for placing processes and containers in.
+#[derive(Debug)]
+pub(in crate::inspect) struct Host {
+    pub(in crate::inspect) mountinfo: Vec<u8>,
+    prefix: String,
+}
+
+impl Host {
+    pub(in crate::inspect) fn read(prefix: Option<String>) -> Result<Self> {
+        Ok(Self { mountinfo: Sources::read()?.mountinfo, prefix: prefix.unwrap_or_else(|| PREFIX.into()) })
+    }
+
+    /// The placement of a process by its lines and its `MESOS_DIRECTORY`.
+    fn discover(&self, cgroup: Vec<u8>, directory: Option<PathBuf>) -> Placement {
+        let variable = directory.map(|directory| (OsString::from("MESOS_DIRECTORY"), directory.into_os_string()));
+        let environment = Environment::from_vars(&variable.into_iter().collect::<Vec<_>>());
+        cgroup::discover(&Sources { mountinfo: self.mountinfo.clone(), cgroup }, &self.prefix, &environment)
+    }
+
+    /// The placement of a container by its name, `parent.child` for a nested one: that of a process which is inside of it in
+    /// each hierarchy that `text` lists.
+    pub(in crate::inspect) fn container(&self, container: &str, text: &[u8]) -> Placement {
+        let root = self.discover(Vec::new(), None).root;
+        let path = container.split('.').collect::<Vec<_>>().join(&format!("/{SEPARATOR}/"));
+        let inside = |line: &str| {
+            let mut fields = line.splitn(3, ':');
+            let (number, hierarchy) = (fields.next()?, fields.next()?);
+            let leaf = if hierarchy.is_empty() { format!("/{LEAF}") } else { String::new() };
+            Some(format!("{number}:{hierarchy}:{}{leaf}\n", root.join(&path).display()))
+        };
+        let text = String::from_utf8_lossy(text);
+        self.discover(text.lines().filter_map(inside).collect::<String>().into_bytes(), None)
+    }
+}
+
 impl Row {
     /// Whether the container has a cgroup here and the process is not in it.
     pub(in crate::inspect) fn is_out(&self) -> bool {
@@ -207,18 +239,6 @@ fn flag(arguments: &[String]) -> Option<String> {
     None
 }
 
-fn environment(directory: Option<PathBuf>) -> Environment {
-    let variable = directory.map(|directory| (OsString::from("MESOS_DIRECTORY"), directory.into_os_string()));
-    Environment::from_vars(&variable.into_iter().collect::<Vec<_>>())
-}
-
-/// The same hierarchies with everybody at the root.
-fn outside(text: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(text);
-    let root = |line: &str| line.splitn(3, ':').take(2).map(|field| format!("{field}:")).collect::<String>() + "/\n";
-    text.lines().map(root).collect::<String>().into_bytes()
-}
-
 /// The directory that shows a cgroup of a hierarchy.
 pub(in crate::inspect) fn directory(mounts: &[Mount], label: &str, version: Version, path: &Path) -> Option<PathBuf> {
     let first = label.split(',').next().unwrap_or_default();
@@ -245,7 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_places_keep_their_hierarchies() {
-        assert_eq!(outside(b"4:cpu,cpuacct:/mesos/c1\n0::/x:y\n"), b"4:cpu,cpuacct:/\n0::/\n");
+    fn a_container_is_found_by_its_name_in_every_hierarchy() {
+        let mountinfo = b"1 0 0:30 / /sys/fs/cgroup/freezer rw - cgroup c rw,freezer\n".to_vec();
+        let host = Host { mountinfo, prefix: "/a/b/".into() };
+        let placement = host.container("c1.c2", b"4:freezer:/\n0::/x:y\n");
+        assert_eq!(placement.container_id().unwrap().to_string(), "c1.c2");
+        assert_eq!(placement.hierarchies[0].here, Path::new("/a/b/c1/mesos/c2"));
+        assert_eq!(placement.hierarchies[1].here, Path::new("/a/b/c1/mesos/c2/leaf"));
+        assert!(host.container("../x", b"4:freezer:/\n").container_id().is_none());
     }
 }
