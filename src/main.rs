@@ -2,8 +2,12 @@
 
 #[path = "main/setup.rs"]
 mod setup;
+#[path = "main/tools.rs"]
+mod tools;
 
 use minion::cli::{self, Command};
+use minion::error::Result;
+use minion::inspect::Answer;
 use minion::process::signals::Signals;
 use minion::process::startup;
 use minion::rehearsal;
@@ -26,6 +30,10 @@ fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(options) => run(&options),
         Command::Demo(options) => demo(&options),
+        Command::Doctor(options) => answer(tools::doctor(&options)),
+        Command::Inspect(options) => answer(tools::look(options, true)),
+        Command::Why(options) => answer(tools::look(options, false)),
+        Command::Attach(options) => answer(tools::attach(options)),
         Command::Help(text) | Command::Version(text) | Command::Completions(text) | Command::Man(text) => {
             say(std::io::stdout(), &text);
             0
@@ -59,6 +67,20 @@ fn demo(options: &cli::DemoOptions) -> u8 {
         Err(error) => {
             say(std::io::stderr(), &format!("minion: demo: {error}\n"));
             1
+        }
+    }
+}
+
+/// What a reading command found; 2 where it could not find anything out.
+fn answer(answer: Result<Answer>) -> u8 {
+    match answer {
+        Ok(answer) => {
+            say(std::io::stdout(), &answer.text);
+            answer.code
+        }
+        Err(error) => {
+            say(std::io::stderr(), &format!("minion: {error}\n"));
+            2
         }
     }
 }

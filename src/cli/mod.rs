@@ -19,13 +19,17 @@ mod partition;
 mod plain;
 mod run_flags;
 mod setting;
+mod tools;
 mod usage;
 mod word;
 
 pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
 pub use markdown::flags_markdown;
-pub use options::{CgroupAttach, CgroupDrift, Command, DemoOptions, LogFormat, LogOptions, RunOptions, Stdout};
+pub use options::{
+    AttachOptions, CgroupAttach, CgroupDrift, Command, DemoOptions, DoctorOptions, LogFormat, LogOptions, LookOptions,
+    RunOptions, Stdout,
+};
 pub use usage::Usage;
 
 use std::ffi::OsString;

@@ -7,10 +7,12 @@
 //!
 //! - [`look`]: `minion inspect` and `minion why` of a pid, a task or a container.
 //! - [`attach`]: `minion attach`.
+//! - [`doctor`]: `minion doctor`, and the same checks for the start of `minion run`.
 //! - [`finding`]: what can be odd about a process.
 //! - [`render`]: tables, colour and units, for every command that shows something.
 
 mod attach;
+pub mod doctor;
 pub mod finding;
 mod json;
 mod page;
