@@ -2,9 +2,13 @@
 
 #[path = "main/setup.rs"]
 mod setup;
+#[path = "main/tools.rs"]
+mod tools;
 
 use minion::cli::{self, Command};
 use minion::control::client::{self, Finding, Look};
+use minion::error::Result;
+use minion::inspect::Answer;
 use minion::process::memory;
 use minion::process::signals::{self, Signals, StartMask};
 use minion::rehearsal;
@@ -35,6 +39,10 @@ fn dispatch(command: Command) -> u8 {
         Command::Run(options) => run(&options),
         Command::Demo(options) => demo(&options),
         Command::Control(options) => control(&options),
+        Command::Doctor(options) => answer(tools::doctor(&options)),
+        Command::Inspect(options) => answer(tools::look(options, true)),
+        Command::Why(options) => answer(tools::look(options, false)),
+        Command::Attach(options) => answer(tools::attach(options)),
         Command::Help(text) | Command::Version(text) | Command::Completions(text) | Command::Man(text) => {
             say(std::io::stdout(), &text);
             0
@@ -84,6 +92,20 @@ fn control(options: &cli::ControlOptions) -> u8 {
         Err(error) => {
             say(std::io::stderr(), &format!("minion: {error}\n"));
             Finding::Unknown as u8
+        }
+    }
+}
+
+/// What a reading command found; 2 where it could not find anything out.
+fn answer(answer: Result<Answer>) -> u8 {
+    match answer {
+        Ok(answer) => {
+            say(std::io::stdout(), &answer.text);
+            answer.code
+        }
+        Err(error) => {
+            say(std::io::stderr(), &format!("minion: {error}\n"));
+            2
         }
     }
 }

@@ -5,7 +5,7 @@ use super::options::{Command, DemoOptions};
 use super::plain::{self, Plain};
 use super::run_flags::RUN;
 use super::usage::Usage;
-use super::{complete, control, help, man, near, partition};
+use super::{complete, control, help, man, near, partition, tools};
 use crate::hyperkube::value;
 use std::ffi::{OsStr, OsString};
 
@@ -59,7 +59,7 @@ static DEMO: [Flag<DemoOptions>; 3] = [
 static COMMON: [Flag<()>; 2] = [help_flag(), version_flag()];
 
 /// Every command, in the order of the help.
-pub static COMMANDS: [Row; 15] = [
+pub static COMMANDS: &[Row] = &[
     Row {
         name: "run",
         hidden: false,
@@ -125,6 +125,10 @@ pub static COMMANDS: [Row; 15] = [
     control::START,
     control::SIGNAL,
     control::METRICS,
+    tools::DOCTOR_ROW,
+    tools::INSPECT_ROW,
+    tools::WHY_ROW,
+    tools::ATTACH_ROW,
     Row {
         name: "completions",
         hidden: false,

@@ -20,6 +20,7 @@ mod partition;
 mod plain;
 mod run_flags;
 mod setting;
+mod tools;
 mod usage;
 mod word;
 
@@ -27,7 +28,8 @@ pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
 pub use markdown::flags_markdown;
 pub use options::{
-    CgroupAttach, CgroupDrift, Command, ControlOptions, DemoOptions, LogFormat, LogOptions, RunOptions, Stdout,
+    AttachOptions, CgroupAttach, CgroupDrift, Command, ControlOptions, DemoOptions, DoctorOptions, LogFormat,
+    LogOptions, LookOptions, RunOptions, Stdout,
 };
 pub use usage::Usage;
 

@@ -3,6 +3,7 @@
 use crate::control::client::{Verb, Wanted};
 use crate::hyperkube::Flags;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A command line, read and checked.
@@ -14,6 +15,14 @@ pub enum Command {
     Demo(DemoOptions),
     /// Something of a running minion.
     Control(ControlOptions),
+    /// Checks of this host and container.
+    Doctor(DoctorOptions),
+    /// A process or container seen whole.
+    Inspect(LookOptions),
+    /// The findings alone.
+    Why(LookOptions),
+    /// A stray process put back.
+    Attach(AttachOptions),
     /// Text that was asked for, for standard output.
     Help(String),
     /// Name and version, for standard output.
@@ -136,6 +145,68 @@ impl Default for ControlOptions {
     fn default() -> Self {
         let verb = Verb::Status { json: false, watch: false };
         Self { verb, which: Wanted::default(), json: false, watch: false }
+    }
+}
+
+/// What `minion doctor` was told: flags of `minion run` that its checks depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoctorOptions {
+    /// `--km-binary`.
+    pub km_binary: Option<PathBuf>,
+    /// `--grace`.
+    pub grace: Option<Duration>,
+    /// `--mesos-cgroup-prefix`.
+    pub mesos_cgroup_prefix: String,
+    /// `--private-mountns`.
+    pub private_mountns: bool,
+    /// `--max-log-size` in bytes; 0 never rotates.
+    pub max_log_size: u64,
+    /// `--max-log-backups`; 0 keeps all.
+    pub max_log_backups: u32,
+    /// `--json`.
+    pub json: bool,
+}
+
+/// What `minion inspect` and `minion why` were told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LookOptions {
+    /// A pid, a task's name or a container's id.
+    pub word: String,
+    /// `--mesos-cgroup-prefix`; None leaves it to the minion above the process.
+    pub mesos_cgroup_prefix: Option<String>,
+    /// `--container`.
+    pub container: Option<String>,
+    /// `--json`.
+    pub json: bool,
+}
+
+/// What `minion attach` was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AttachOptions {
+    /// The process.
+    pub pid: i32,
+    /// `--to`: the container's id.
+    pub container: String,
+    /// `--only`: a controller.
+    pub only: Option<String>,
+    /// `--mesos-cgroup-prefix`.
+    pub mesos_cgroup_prefix: Option<String>,
+    /// `--json`.
+    pub json: bool,
+}
+
+impl Default for DoctorOptions {
+    fn default() -> Self {
+        let run = RunOptions::default();
+        Self {
+            km_binary: None,
+            grace: None,
+            mesos_cgroup_prefix: run.mesos_cgroup_prefix,
+            private_mountns: false,
+            max_log_size: run.log.max_size,
+            max_log_backups: run.log.max_backups,
+            json: false,
+        }
     }
 }
 

@@ -1,5 +1,27 @@
 //! What is so, and what should be: the commands that look and change nothing (but `attach`, which says so).
 //!
+//! ```text
+//! report: target ──> View::of ──> finding::of ──> page, json
+//!         a word     /proc, once  pure            text
+//! ```
+//!
+//! - [`look`]: `minion inspect` and `minion why` of a pid, a task or a container.
+//! - [`attach`]: `minion attach`.
+//! - [`doctor`]: `minion doctor`, and the same checks for the start of `minion run`.
+//! - [`finding`]: what can be odd about a process.
 //! - [`render`]: tables, colour and units, for every command that shows something.
 
+mod attach;
+pub mod doctor;
+pub mod finding;
+mod json;
+mod page;
+mod proc;
 pub mod render;
+mod report;
+mod target;
+mod view;
+
+pub use attach::{Errand, attach};
+pub use report::{Answer, Form, look};
+pub use view::{Question, View};

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use crate::control::SOCKET;
 use crate::error::{During, Error, Result};
-use crate::process::tree;
+use crate::process::tree::{self, StartVariable};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -129,7 +129,8 @@ fn socket_of(pid: i32) -> Option<(u64, u64)> {
 }
 
 fn container(pid: i32) -> Option<String> {
-    let directory = PathBuf::from(OsString::from_vec(tree::start_variable(pid, "MESOS_DIRECTORY")?));
+    let StartVariable::Value(directory) = tree::start_variable(pid, "MESOS_DIRECTORY") else { return None };
+    let directory = PathBuf::from(OsString::from_vec(directory));
     Some(directory.file_name()?.to_string_lossy().into_owned())
 }
 

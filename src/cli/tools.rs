@@ -1,0 +1,199 @@
+//! The commands that look: doctor, inspect, why, attach. Their rows, flags and parsers.
+
+use super::command::{Row, WordKind, abouts, read};
+use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
+use super::options::{AttachOptions, Command, DoctorOptions, LookOptions};
+use super::plain::Plain;
+use super::setting;
+use super::usage::Usage;
+use crate::hyperkube::value;
+use std::ffi::{OsStr, OsString};
+
+const JSON: About =
+    About::new(Group::Minion, "json", Value::Switch).default("false").help("Print one JSON object instead of text.");
+
+const PREFIX: About = About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
+    .help("The agent's --cgroups_root. Without it: what the minion above the process was told, or mesos.");
+
+static DOCTOR: [Flag<DoctorOptions>; 9] = [
+    About::new(Group::Children, "km-binary", Value::File)
+        .help("The km that minion run would be told to start. Without it: looked for in the same places.")
+        .sets(|o, v| put(&mut o.km_binary, Ok(Some(v.into())))),
+    About::new(Group::Children, "grace", Value::Text("DURATION"))
+        .help("The grace period that minion run would be given, against the agent's.")
+        .sets(|o, v| put(&mut o.grace, setting::span(v).map(Some))),
+    About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
+        .default("mesos")
+        .help("The agent's --cgroups_root: containers are below it in every hierarchy.")
+        .sets(|o, v| put(&mut o.mesos_cgroup_prefix, value::cgroup_prefix(v))),
+    About::new(Group::Container, "private-mountns", Value::Switch)
+        .default("false")
+        .help("Check also whether a mount namespace of its own can be had.")
+        .sets(|o, v| put(&mut o.private_mountns, value::boolean(v))),
+    About::new(Group::Logs, "max-log-size", Value::Text("QUANTITY"))
+        .default("10Mi")
+        .help("The size at which a log would be rotated: for the space that logs can take.")
+        .sets(|o, v| put(&mut o.max_log_size, setting::bytes(v))),
+    About::new(Group::Logs, "max-log-backups", Value::Text("N"))
+        .default("5")
+        .help("How many rotated logs of a child would be kept.")
+        .sets(|o, v| put(&mut o.max_log_backups, setting::count(v))),
+    JSON.sets(|o, v| put(&mut o.json, value::boolean(v))),
+    help_flag(),
+    version_flag(),
+];
+
+static LOOK: [Flag<LookOptions>; 5] = [
+    PREFIX.sets(|o, v| put(&mut o.mesos_cgroup_prefix, value::cgroup_prefix(v).map(Some))),
+    About::new(Group::Container, "container", Value::Text("ID"))
+        .help("Compare with this container, and not with the one that the process is found to belong to.")
+        .sets(|o, v| put(&mut o.container, value::utf8(v).map(|id| Some(id.to_owned())))),
+    JSON.sets(|o, v| put(&mut o.json, value::boolean(v))),
+    help_flag(),
+    version_flag(),
+];
+
+static ATTACH: [Flag<AttachOptions>; 6] = [
+    About::new(Group::Container, "to", Value::Text("CONTAINER"))
+        .help("The container's id; parent.child for a nested one. Required.")
+        .sets(|o, v| put(&mut o.container, value::utf8(v).map(str::to_owned))),
+    About::new(Group::Container, "only", Value::Text("CONTROLLER"))
+        .help("Attach in the hierarchy of this controller only; systemd and unified name the two without one.")
+        .sets(|o, v| put(&mut o.only, value::utf8(v).map(|name| Some(name.to_owned())))),
+    PREFIX.sets(|o, v| put(&mut o.mesos_cgroup_prefix, value::cgroup_prefix(v).map(Some))),
+    JSON.sets(|o, v| put(&mut o.json, value::boolean(v))),
+    help_flag(),
+    version_flag(),
+];
+
+/// `minion doctor`.
+pub(super) const DOCTOR_ROW: Row = Row {
+    name: "doctor",
+    hidden: false,
+    synopsis: "[FLAGS]",
+    summary: "Check this host and this container before anything starts",
+    text: &[
+        "Tries the kernel calls that minion makes, looks at privileges, cgroups, mounts, the sandbox, PATH and km, and at \
+         what an earlier run has left. Each line says ok, warn, fail or unknown, with its evidence and a remedy. Nothing is \
+         started and nothing is changed.",
+        "Run it where minion would run: in the sandbox, with the agent's environment, as the same user.",
+        "Exit codes: 0 when all is ok; 1 when something is not; 2 when all that could be seen is ok and something could not.",
+    ],
+    sections: &[],
+    examples: &[
+        ("minion doctor", "in the sandbox of a container"),
+        ("minion doctor --km-binary=/opt/km --max-log-size=100Mi --json", "with flags of minion run, for a script"),
+    ],
+    words: WordKind::None,
+    flags: || abouts(&DOCTOR),
+    parse: doctor,
+};
+
+const WHO: &str = "A word of digits is a pid. Other words are a container's id, or else the name of a task of a running minion. \
+                   Any process can be looked at, with or without a minion; what this user may not see is said to be unknown.";
+
+const LOOK_CODES: &str = "Exit codes: 0 when there is nothing but notes; 1 when there is a warning or a problem; 2 when what was \
+                          asked for does not exist, or nothing was found and not everything could be seen.";
+
+/// `minion inspect`.
+pub(super) const INSPECT_ROW: Row = Row {
+    name: "inspect",
+    hidden: false,
+    synopsis: "PID|TASK|CONTAINER [FLAGS]",
+    summary: "Show a process or a container whole, with what is odd about it",
+    text: &[
+        "Shows each cgroup hierarchy against where the process should be, each namespace against host, minion and agent, the \
+         mounts that matter, privileges, signals, limits, memory and OOM kills. Findings in plain words follow: expected, \
+         actual, cause, remedy.",
+        WHO,
+        LOOK_CODES,
+    ],
+    sections: &[],
+    examples: &[
+        ("minion inspect proxy", "a task by its name"),
+        ("minion inspect 4711 --container 3f2c --json", "a pid against a container, for a script"),
+    ],
+    words: WordKind::None,
+    flags: || abouts(&LOOK),
+    parse: |args| look("inspect", args).map(|parsed| parsed.map_or_else(|c| c, Command::Inspect)),
+};
+
+/// `minion why`.
+pub(super) const WHY_ROW: Row = Row {
+    name: "why",
+    hidden: false,
+    synopsis: "PID|TASK|CONTAINER [FLAGS]",
+    summary: "Say what is odd about a process or a container, and what to do",
+    text: &["Prints the findings of minion inspect alone.", WHO, LOOK_CODES],
+    sections: &[],
+    examples: &[
+        ("minion why 4711", "why is this process where it is?"),
+        ("minion why 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11", "all processes of a container"),
+    ],
+    words: WordKind::None,
+    flags: || abouts(&LOOK),
+    parse: |args| look("why", args).map(|parsed| parsed.map_or_else(|c| c, Command::Why)),
+};
+
+/// `minion attach`.
+pub(super) const ATTACH_ROW: Row = Row {
+    name: "attach",
+    hidden: false,
+    synopsis: "PID --to CONTAINER [FLAGS]",
+    summary: "Put a stray process back into its container's cgroups",
+    text: &[
+        "Writes the pid to cgroup.procs of the container in each hierarchy where the container has a cgroup and the process is \
+         not in it, reads back that it is there, and says of each hierarchy what was done or why it could not be. Children of \
+         the process stay where they are.",
+        "Exit codes: 0 when it is in all of them; 1 when it is not; 2 when there is no such process or container.",
+    ],
+    sections: &[],
+    examples: &[
+        ("minion attach 4711 --to 3f2c", "in every hierarchy"),
+        ("minion attach 4711 --to 3f2c --only memory", "in one"),
+    ],
+    words: WordKind::None,
+    flags: || abouts(&ATTACH),
+    parse: attach,
+};
+
+fn doctor(args: Vec<OsString>) -> Result<Command, Usage> {
+    let mut options = DoctorOptions::default();
+    match read("doctor", &DOCTOR, &mut options, args, 0)? {
+        Plain::Words(_) => Ok(Command::Doctor(options)),
+        Plain::Instead(command) => Ok(command),
+    }
+}
+
+/// The options, or what was asked for instead.
+fn look(name: &'static str, args: Vec<OsString>) -> Result<Result<LookOptions, Command>, Usage> {
+    let mut options = LookOptions::default();
+    let words = match read(name, &LOOK, &mut options, args, 1)? {
+        Plain::Words(words) => words,
+        Plain::Instead(command) => return Ok(Err(command)),
+    };
+    options.word = only_word(name, &words, "PID|TASK|CONTAINER")?.to_owned();
+    Ok(Ok(options))
+}
+
+fn attach(args: Vec<OsString>) -> Result<Command, Usage> {
+    const HINT: &str = "minion attach PID --to CONTAINER";
+    let mut options = AttachOptions::default();
+    let words = match read("attach", &ATTACH, &mut options, args, 1)? {
+        Plain::Words(words) => words,
+        Plain::Instead(command) => return Ok(command),
+    };
+    let word = only_word("attach", &words, "PID --to CONTAINER")?;
+    options.pid = word.parse().map_err(|_| Usage::new(format!("attach: not a pid: {word:?}"), HINT))?;
+    if options.container.is_empty() {
+        return Err(Usage::new("attach: no container", HINT));
+    }
+    Ok(Command::Attach(options))
+}
+
+fn only_word<'a>(name: &str, words: &'a [OsString], synopsis: &str) -> Result<&'a str, Usage> {
+    let hint = || format!("minion {name} {synopsis}");
+    let word = words.first().ok_or_else(|| Usage::new(format!("{name}: nothing to look at"), hint()))?;
+    let text = OsStr::to_str(word).filter(|text| !text.is_empty());
+    text.ok_or_else(|| Usage::new(format!("{name}: no such thing: {word:?}"), hint()))
+}

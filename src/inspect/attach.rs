@@ -1,0 +1,179 @@
+//! `minion attach`: putting a stray process back. The only tool that changes anything.
+
+use super::proc::seen::Seen;
+use super::proc::stat::Stat;
+use super::render::{Cell, Column, Fit, Screen, Table, Tone};
+use super::report::Answer;
+use super::target;
+use crate::cgroup::{Place, Validated};
+use crate::error::{Error, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde_json::json;
+use std::os::fd::OwnedFd;
+
+/// The version of what `attach --json` prints.
+const SCHEMA: &str = "minion.attach/1";
+
+/// Which process belongs where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errand {
+    /// The process.
+    pub pid: i32,
+    /// The container's id.
+    pub container: String,
+    /// The one hierarchy to attach in: a controller, `systemd` or `unified`.
+    pub only: Option<String>,
+    /// `--mesos-cgroup-prefix`.
+    pub prefix: Option<String>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// What became of one hierarchy.
+struct Outcome {
+    hierarchy: String,
+    cgroup: String,
+    result: std::result::Result<bool, Error>,
+}
+
+/// Puts the process into each of the container's cgroups. Code 0: it is in all of them now; 1: in some or in none.
+///
+/// The process is nobody's child here, so its number could go to another one: a pidfd that was opened first tells at the end
+/// whether it lived the whole time. [KF-65]
+pub fn attach(errand: &Errand, screen: &Screen) -> Result<Answer> {
+    let pidfd = open(errand.pid)?;
+    let stat = match Stat::read(errand.pid) {
+        Seen::Known(stat) => stat,
+        Seen::Unknown(why) => return Err(gone(errand.pid, why)),
+    };
+    if stat.is_zombie() {
+        return Err(zombie(&stat));
+    }
+    let places = places(errand)?;
+    let outcomes: Vec<Outcome> = places.into_iter().map(|place| put(place, &stat)).collect();
+    if has_ended(&pidfd) {
+        return Err(gone(errand.pid, "it ended while it was being moved; nothing of this counts".to_owned()));
+    }
+    let complete = outcomes.iter().all(|outcome| outcome.result.is_ok());
+    let text = if errand.json { object(errand, &outcomes) } else { page(&stat, &outcomes, screen) };
+    Ok(Answer { text, code: u8::from(!complete) })
+}
+
+fn open(pid: i32) -> Result<OwnedFd> {
+    let valid = Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0);
+    let pid = valid.ok_or_else(|| Error::new("attach", format!("pid {pid}"), "it is not the pid of a process"))?;
+    pidfd_open(pid, PidfdFlags::empty())
+        .map_err(|error| Error::io("attach", format!("pid {}", pid.as_raw_nonzero()), error))
+        .map_err(|error| if error.errno() == Some(libc::ESRCH) { error.hint("the process has ended") } else { error })
+}
+
+fn gone(pid: i32, why: String) -> Error {
+    Error::new("attach", format!("pid {pid}"), why).hint("the process has ended")
+}
+
+/// The kernel takes a zombie's pid without a word and moves nothing that matters. [KF-25]
+fn zombie(stat: &Stat) -> Error {
+    Error::new(
+        "attach",
+        format!("pid {} ({})", stat.pid, stat.name),
+        "it is a zombie: dead, and not reaped by its parent",
+    )
+    .hint(format!(
+        "the kernel would say yes and do nothing; what holds resources is its parent, pid {}, or a child of it",
+        stat.parent
+    ))
+}
+
+fn places(errand: &Errand) -> Result<Vec<Place>> {
+    let validated = target::validated(&errand.container, errand.prefix.as_deref())?;
+    let subject = format!("container {:?}", errand.container);
+    if validated.places.is_empty() {
+        return Err(Error::new("attach to", subject, "it has no cgroup in any hierarchy")
+            .hint("the agent has destroyed it, or --mesos-cgroup-prefix is not the agent's --cgroups_root"));
+    }
+    let Some(only) = &errand.only else { return Ok(validated.places) };
+    let named =
+        |place: &Place| place.hierarchy.split(',').any(|name| name == only || name.strip_prefix("name=") == Some(only));
+    let there: Vec<String> = validated.places.iter().map(|place| place.hierarchy.clone()).collect();
+    let places: Vec<Place> = validated.places.into_iter().filter(named).collect();
+    if places.is_empty() {
+        let cause = format!("it has no cgroup in the hierarchy of {only:?}");
+        return Err(Error::new("attach to", subject, cause).hint(format!("it has them in: {}", there.join(", "))));
+    }
+    Ok(places)
+}
+
+/// True when it was moved, false when it was there already.
+fn put(place: Place, stat: &Stat) -> Outcome {
+    let (hierarchy, cgroup) = (place.hierarchy.clone(), place.path.to_string_lossy().into_owned());
+    let one = Validated { places: vec![place], inherited: Vec::new() };
+    let result =
+        one.attach(stat.pid).map(|attached| !attached.moved.is_empty()).map_err(|error| explained(error, stat));
+    Outcome { hierarchy, cgroup, result }
+}
+
+/// What this process has to do with the errno, where more is known than `cgroup`'s own hint says.
+fn explained(error: Error, stat: &Stat) -> Error {
+    match (error.errno(), stat.policy) {
+        (Some(libc::EINVAL), 1 | 2) => {
+            let pid = stat.pid;
+            error.hint(format!(
+                "it is a real-time process, and a v1 cpu cgroup takes one only where cpu.rt_runtime_us is above 0: chrt --other \
+                 --pid 0 {pid} first, or give the cgroup real-time runtime"
+            ))
+        }
+        (Some(libc::EINVAL), _) => {
+            error.hint("one of its threads may be a real-time one (chrt --all-tasks --pid): a v1 cpu cgroup refuses it")
+        }
+        _ => error,
+    }
+}
+
+fn has_ended(pidfd: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
+}
+
+fn page(stat: &Stat, outcomes: &[Outcome], screen: &Screen) -> String {
+    let mut table = Table::new(&[
+        Column::new("HIERARCHY", Fit::Whole),
+        Column::new("CGROUP", Fit::Middle),
+        Column::new("RESULT", Fit::Wrapped),
+    ]);
+    for outcome in outcomes {
+        let result = match &outcome.result {
+            Ok(true) => Cell::toned(Tone::Good, "moved"),
+            Ok(false) => "was there already".into(),
+            Err(error) => Cell::toned(Tone::Bad, format!("FAILED: {error}")),
+        };
+        table.row([Cell::from(&outcome.hierarchy), (&outcome.cgroup).into(), result]);
+    }
+    let failed = outcomes.iter().filter(|outcome| outcome.result.is_err()).count();
+    let last = match failed {
+        0 => "it is where it should be; its children are where they were".to_owned(),
+        failed => format!("not attached in {failed} of {}", outcomes.len()),
+    };
+    let who = format!("pid {} ({}): ", stat.pid, super::render::clean(&stat.name));
+    table.render(screen) + &screen.paragraph(&who, &last)
+}
+
+fn object(errand: &Errand, outcomes: &[Outcome]) -> String {
+    let outcome = |outcome: &Outcome| {
+        let (result, error) = match &outcome.result {
+            Ok(true) => ("moved", None),
+            Ok(false) => ("there", None),
+            Err(error) => ("failed", Some(error)),
+        };
+        json!({
+            "hierarchy": outcome.hierarchy,
+            "cgroup": outcome.cgroup,
+            "result": result,
+            "errno": error.and_then(Error::errno),
+            "error": error.map(ToString::to_string),
+        })
+    };
+    let outcomes: Vec<_> = outcomes.iter().map(outcome).collect();
+    let object = json!({"schema": SCHEMA, "pid": errand.pid, "container": errand.container, "outcomes": outcomes});
+    format!("{object}\n")
+}

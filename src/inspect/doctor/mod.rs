@@ -1,0 +1,153 @@
+//! `minion doctor`: is this host, and this container, one in which minion can do its job?
+//!
+//! [`examine`] is a library function so that `minion run` asks the same questions first. Nothing here forks, creates or
+//! changes anything.
+
+mod cgroups;
+mod elf;
+mod kernel;
+mod leftovers;
+mod mounts;
+mod programs;
+mod report;
+mod sandbox;
+
+pub use report::report;
+
+use super::proc::seen::{self, Seen};
+use super::proc::status::Status;
+use crate::mesos::Environment;
+use serde::Serialize;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is examined: this process, and the flags that minion runs with.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// The environment of this process.
+    pub variables: &'a [(OsString, OsString)],
+    /// `--mesos-cgroup-prefix`.
+    pub prefix: &'a str,
+    /// The km that was found and how, or why none was. None where the children are another program.
+    pub km: Option<Result<(PathBuf, String), String>>,
+    /// `--grace`.
+    pub grace: Option<Duration>,
+    /// `--max-log-size` in bytes; 0 never rotates.
+    pub max_log_size: u64,
+    /// `--max-log-backups`; 0 keeps all.
+    pub max_log_backups: u32,
+    /// How many tasks have a log.
+    pub tasks: u32,
+    /// `--private-mountns`.
+    pub private_mountns: bool,
+    /// How much is looked at.
+    pub depth: Depth,
+}
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What costs less than a millisecond in all: for the start of `minion run`.
+    Quick,
+    /// Everything, other processes of this host too.
+    Full,
+}
+
+/// One line of the doctor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at; stable, for scripts.
+    pub name: &'static str,
+    /// How it is.
+    pub health: Health,
+    /// What was seen.
+    pub evidence: String,
+    /// What helps. Empty where all is well.
+    pub remedy: String,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// As it should be.
+    Ok,
+    /// It could not be seen.
+    Unknown,
+    /// minion runs, and something will be missing or go wrong later.
+    Warn,
+    /// minion, or one of its tasks, will not run.
+    Fail,
+}
+
+impl Health {
+    /// The word that every output has for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unknown => "unknown",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+impl Check {
+    fn ok(name: &'static str, evidence: impl Into<String>) -> Self {
+        Self { name, health: Health::Ok, evidence: evidence.into(), remedy: String::new() }
+    }
+
+    fn unknown(name: &'static str, evidence: impl Into<String>) -> Self {
+        Self { health: Health::Unknown, ..Self::ok(name, evidence) }
+    }
+
+    fn warn(name: &'static str, evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { health: Health::Warn, remedy: remedy.into(), ..Self::ok(name, evidence) }
+    }
+
+    fn fail(name: &'static str, evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { health: Health::Fail, remedy: remedy.into(), ..Self::ok(name, evidence) }
+    }
+}
+
+impl Subject<'_> {
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// Every check, in the order in which they build on one another.
+///
+/// [`Depth::Quick`] makes some 150 system calls and leaves out what walks over all processes.
+pub fn examine(subject: &Subject<'_>) -> Vec<Check> {
+    let environment = Environment::from_vars(subject.variables);
+    let status = Status::read(own_pid());
+    let directory = seen::link("/proc/self/cwd");
+    let mut checks = kernel::calls();
+    checks.extend(kernel::privileges(&status, subject.private_mountns));
+    checks.extend(cgroups::all(subject.prefix, &environment));
+    let here = directory.known().map_or_else(|| Path::new("/"), PathBuf::as_path);
+    checks.extend(mounts::all(here));
+    checks.extend(sandbox::all(subject, &environment, &directory));
+    checks.push(programs::in_path(subject.variable("PATH")));
+    checks.extend(subject.km.as_ref().map(programs::km));
+    checks.push(leftovers::socket());
+    match subject.depth {
+        Depth::Quick => {}
+        Depth::Full => checks.push(leftovers::processes()),
+    }
+    checks
+}
+
+fn own_pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// A check of a value that may not be seen.
+fn of_seen<T>(name: &'static str, seen: &Seen<T>, judge: impl FnOnce(&T) -> Check) -> Check {
+    match seen {
+        Seen::Known(value) => judge(value),
+        Seen::Unknown(why) => Check::unknown(name, why),
+    }
+}

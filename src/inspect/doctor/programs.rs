@@ -1,0 +1,104 @@
+//! Programs that the children need: in PATH, and km itself.
+
+use super::Check;
+use super::elf::{self, Program};
+use rustix::fs::{Access, access};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What kube-proxy and the kubelet call by name, and who misses it.
+const NEEDED: [(&str, &str); 5] = [
+    ("iptables", "kube-proxy"),
+    ("conntrack", "kube-proxy"),
+    ("nsenter", "the kubelet's exec and port-forward"),
+    ("socat", "the kubelet's port-forward"),
+    ("mount", "the kubelet's volumes"),
+];
+
+pub(super) fn in_path(path: Option<&OsStr>) -> Check {
+    let name = "programs in PATH";
+    let Some(path) = path.filter(|path| !path.is_empty()) else {
+        return Check::warn(name, "PATH is not set", "--path-override sets it for the children");
+    };
+    let directories: Vec<PathBuf> = std::env::split_paths(path).filter(|directory| directory.is_absolute()).collect();
+    let there = |program: &str| directories.iter().any(|directory| is_executable(&directory.join(program)));
+    let (found, missing): (Vec<_>, Vec<_>) = NEEDED.iter().partition(|(program, _)| there(program));
+    let names = |programs: &[&(&str, &str)]| programs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    if missing.is_empty() {
+        return Check::ok(name, names(&found));
+    }
+    let for_whom: Vec<String> = missing.iter().map(|(program, user)| format!("{program} ({user})")).collect();
+    Check::warn(
+        name,
+        format!("not in PATH: {}", names(&missing)),
+        format!("install or --path-override: {}", for_whom.join(", ")),
+    )
+}
+
+/// The km that was found: whether this machine can run it.
+pub(super) fn km(found: &Result<(PathBuf, String), String>) -> Check {
+    let (path, how) = match found {
+        Ok(found) => found,
+        Err(why) => return Check::fail("km", why, "--km-binary names it"),
+    };
+    let evidence = format!("{} ({how})", path.display());
+    match elf::look(path) {
+        Err(why) => Check::fail("km", format!("{evidence}: {why}"), "make it readable and executable for this user"),
+        Ok(Program::Script(interpreter)) if interpreter.is_empty() || !is_executable(Path::new(&interpreter)) => {
+            Check::fail(
+                "km",
+                format!("{evidence}: its interpreter {interpreter:?} cannot be executed"),
+                "exec would say that km does not exist: install the interpreter",
+            )
+        }
+        Ok(Program::Script(interpreter)) => Check::ok("km", format!("{evidence}, a script for {interpreter}")),
+        Ok(Program::Other) => {
+            Check::fail("km", format!("{evidence}: neither an ELF program nor a script"), "is it complete?")
+        }
+        Ok(Program::Elf { machine, loader }) => elf_program(evidence, machine, loader.as_deref()),
+    }
+}
+
+fn elf_program(evidence: String, machine: u16, loader: Option<&str>) -> Check {
+    let here = rustix::system::uname();
+    let this = here.machine().to_string_lossy();
+    let built_for = elf::machine_name(machine);
+    if !elf::runs_on(machine, &this) {
+        let evidence = format!("{evidence}: built for {built_for}, and this machine is {this}");
+        return Check::fail("km", evidence, "exec would answer ENOEXEC: take the km of this architecture");
+    }
+    match loader {
+        Some(loader) if !Path::new(loader).exists() => Check::fail(
+            "km",
+            format!("{evidence}: its loader {loader} does not exist"),
+            "exec would say that km does not exist: install that C library, or take a static km",
+        ),
+        Some(_) | None => Check::ok("km", format!("{evidence}, for {built_for}")),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    access(path, Access::EXEC_OK).is_ok() && path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Health;
+    use super::*;
+
+    #[test]
+    fn relative_elements_of_path_do_not_count() {
+        let directory = tempfile::tempdir().unwrap();
+        for (program, _) in NEEDED {
+            let file = directory.path().join(program);
+            std::fs::write(&file, "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        assert_eq!(in_path(Some(directory.path().as_os_str())).health, Health::Ok);
+        std::fs::remove_file(directory.path().join("socat")).unwrap();
+        let check = in_path(Some(directory.path().as_os_str()));
+        assert_eq!((check.health, check.evidence.as_str()), (Health::Warn, "not in PATH: socat"));
+        assert_eq!(in_path(Some(OsStr::new("bin:"))).health, Health::Warn);
+        assert_eq!(in_path(None).evidence, "PATH is not set");
+    }
+}

@@ -1,0 +1,146 @@
+//! The sandbox: room for the logs, and the time to end in.
+
+use super::{Check, Subject, of_seen};
+use crate::inspect::proc::seen::{Seen, errno_name};
+use crate::inspect::render::unit::{bytes, span};
+use crate::mesos::Environment;
+use rustix::fs::{Access, access, statvfs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What an agent gives where nobody says anything.
+const DEFAULT: Duration = Duration::from_secs(5);
+/// Less than this leaves children no time to end by themselves.
+const SHORT: Duration = Duration::from_millis(1500);
+
+pub(super) fn all(subject: &Subject<'_>, environment: &Environment, directory: &Seen<PathBuf>) -> [Check; 3] {
+    [
+        of_seen("sandbox", directory, |directory| writable(directory)),
+        of_seen("log space", directory, |directory| space(subject, directory)),
+        grace(subject.grace, environment),
+    ]
+}
+
+fn writable(directory: &Path) -> Check {
+    match access(directory, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => Check::ok("sandbox", format!("{} is writable", directory.display())),
+        Err(errno) => Check::fail(
+            "sandbox",
+            format!("{} is not writable: {}", directory.display(), errno_name(&errno.into())),
+            "logs go to the working directory: start minion in its sandbox, as the user that owns it",
+        ),
+    }
+}
+
+/// Size times files times tasks: what the logs can take in all.
+fn space(subject: &Subject<'_>, directory: &Path) -> Check {
+    let name = "log space";
+    if subject.max_log_size == 0 || subject.max_log_backups == 0 {
+        let flag = if subject.max_log_size == 0 { "--max-log-size=0" } else { "--max-log-backups=0" };
+        return Check::warn(name, format!("logs grow without bound: {flag}"), "give both flags a number above 0");
+    }
+    let (files, tasks) = (u64::from(subject.max_log_backups) + 1, u64::from(subject.tasks));
+    let most = subject.max_log_size.saturating_mul(files).saturating_mul(tasks);
+    let sum = format!("{} x {files} files x {tasks} tasks = {}", bytes(subject.max_log_size), bytes(most));
+    let status = match statvfs(directory) {
+        Ok(status) => status,
+        Err(errno) => {
+            return Check::unknown(
+                name,
+                format!("{sum}; free space: {} on {}", errno_name(&errno.into()), directory.display()),
+            );
+        }
+    };
+    let free = status.f_bavail.saturating_mul(status.f_frsize);
+    let evidence = format!("{sum} at most; {} are free", bytes(free));
+    if status.f_files > 0 && status.f_favail == 0 {
+        return Check::fail(name, format!("{evidence}, but no inode is"), "remove files from that file system");
+    }
+    if free < most {
+        return Check::warn(
+            name,
+            evidence,
+            "lower --max-log-size or --max-log-backups, or make room: full disks lose log lines",
+        );
+    }
+    Check::ok(name, evidence)
+}
+
+/// The agent's word against the flag.
+fn grace(flag: Option<Duration>, environment: &Environment) -> Check {
+    let name = "grace period";
+    let (agent, by) = match &environment.grace {
+        Some(Ok(grace)) => (*grace, "by the agent's word"),
+        None => (DEFAULT, "the default: the agent says nothing"),
+        Some(Err(error)) => {
+            let remedy = "the agent writes durations as 5secs or 1.5mins: who has set this variable?";
+            return Check::warn(name, format!("{error}"), remedy);
+        }
+    };
+    let used = flag.unwrap_or(agent);
+    if environment.grace.is_some() && used > agent {
+        return Check::fail(
+            name,
+            format!("--grace is {}, and the agent kills everything after {}", span(used), span(agent)),
+            "leave --grace out, or raise the agent's --executor_shutdown_grace_period",
+        );
+    }
+    let by = if flag.is_some() { "by --grace" } else { by };
+    if used < SHORT {
+        let evidence = format!("{}, {by}", span(used));
+        return Check::warn(
+            name,
+            evidence,
+            "children have hardly time to end by themselves: give the executor 5secs or more",
+        );
+    }
+    Check::ok(name, format!("{}, {by}", span(used)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Health;
+    use super::*;
+    use std::ffi::OsString;
+
+    fn environment(grace: Option<&str>) -> Environment {
+        let variable = grace.map(|grace| (OsString::from("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD"), grace.into()));
+        Environment::from_vars(&variable.into_iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_flag_beyond_the_agents_grace_fails() {
+        let seconds = |count| Some(Duration::from_secs(count));
+        for (flag, agent, health) in [
+            (None, None, Health::Ok),
+            (seconds(10), None, Health::Ok),
+            (seconds(10), Some("5secs"), Health::Fail),
+            (seconds(3), Some("5secs"), Health::Ok),
+            (None, Some("500ms"), Health::Warn),
+            (None, Some("5s"), Health::Warn),
+        ] {
+            let check = grace(flag, &environment(agent));
+            assert_eq!(check.health, health, "{check:?}");
+        }
+    }
+
+    #[test]
+    fn the_total_of_logs_is_size_times_files_times_tasks() {
+        let subject = |size, backups| Subject {
+            variables: &[],
+            prefix: "mesos",
+            km: None,
+            grace: None,
+            max_log_size: size,
+            max_log_backups: backups,
+            tasks: 2,
+            private_mountns: false,
+            depth: super::super::Depth::Quick,
+        };
+        let check = space(&subject(10 << 20, 5), Path::new("/"));
+        assert!(check.evidence.starts_with("10 MiB x 6 files x 2 tasks = 120 MiB at most"), "{check:?}");
+        assert_eq!(space(&subject(1 << 60, 5), Path::new("/")).health, Health::Warn);
+        assert_eq!(space(&subject(0, 5), Path::new("/")).health, Health::Warn);
+        assert_eq!(space(&subject(1, 0), Path::new("/")).health, Health::Warn);
+    }
+}

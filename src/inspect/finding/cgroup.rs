@@ -1,0 +1,266 @@
+//! Why a process is not in the cgroup that it is expected in.
+
+use super::Words;
+use crate::cgroup::{Layout, Version};
+use crate::inspect::view::View;
+use crate::inspect::view::cgroups::{Row, Standing};
+use crate::mesos::recovery::{self, LEAF, Reading};
+use std::path::Path;
+
+/// Something is mounted or linked over the cgroup tree.
+pub(super) fn covered(view: &View) -> Option<Words> {
+    let trouble = view.cgroups.trouble.as_ref()?;
+    Words::new(
+        "the container's cgroup directories can be opened",
+        trouble.clone(),
+        "a mount, a file or a symbolic link stands in the place of the cgroup tree",
+        "findmnt -R /sys/fs/cgroup shows what covers it; nothing can be attached until it is gone",
+    )
+}
+
+/// In the cgroup of another container than its minion's.
+pub(super) fn foreign(view: &View) -> Option<Words> {
+    let (foreign, container) = (view.cgroups.foreign.as_ref()?, view.cgroups.container.as_ref()?);
+    Words::new(
+        format!("{} in container {container} ({})", view.who(), view.cgroups.evidence),
+        format!("the kernel has it in container {foreign}"),
+        "something moved it: limits and the end of the other container are its own now",
+        put_back(view, None),
+    )
+}
+
+/// The container has no cgroup anywhere, and the process is still there.
+pub(super) fn removed(view: &View) -> Option<Words> {
+    let container = view.cgroups.container.as_ref()?;
+    let nowhere = view.cgroups.rows.iter().all(|row| matches!(row.standing, Standing::None(_)));
+    if !nowhere || view.cgroups.trouble.is_some() || view.cgroups.rows.is_empty() {
+        return None;
+    }
+    Words::new(
+        format!("a cgroup of container {container} in at least one hierarchy"),
+        format!("there is none, and {} still runs; it is known by: {}", view.who(), view.cgroups.evidence),
+        "the agent has destroyed the container and this process was outside of its freezer cgroup, so it was not killed; or \
+         the agent runs with the posix launcher, which makes no cgroups; or --mesos-cgroup-prefix is not the agent's \
+         --cgroups_root",
+        format!("if no agent knows the container any more, end it: kill {}", view.stat.pid),
+    )
+}
+
+/// In none of the container's cgroups.
+pub(super) fn outside(view: &View) -> Option<Words> {
+    let out = strays(view);
+    if out.is_empty() || has_drifted(view, &out) || view.cgroups.rows.iter().any(Row::is_in) {
+        return None;
+    }
+    let container = view.cgroups.container.as_ref()?;
+    let cause = format!("it was never attached: {}", likely(view, &out));
+    Words::new(expected(container, &out), actual(&out), cause, put_back(view, None))
+}
+
+/// In some of the container's cgroups and not in others.
+pub(super) fn half_attached(view: &View) -> Option<Words> {
+    let out = strays(view);
+    let inside: Vec<&str> =
+        view.cgroups.rows.iter().filter(|row| row.is_in()).map(|row| row.hierarchy.as_str()).collect();
+    if out.is_empty() || inside.is_empty() || has_drifted(view, &out) {
+        return None;
+    }
+    let container = view.cgroups.container.as_ref()?;
+    let only = (out.len() == 1).then(|| out[0].hierarchy.as_str());
+    Words::new(
+        expected(container, &out),
+        format!("{}; it is inside in {}", actual(&out), inside.join(", ")),
+        format!("a part of the attach failed or was undone: {}", likely(view, &out)),
+        put_back(view, only),
+    )
+}
+
+/// Its parent is inside and it is not: children are born where their parent is, so it was moved later.
+pub(super) fn drifted(view: &View) -> Option<Words> {
+    let out = strays(view);
+    if !has_drifted(view, &out) {
+        return None;
+    }
+    let (container, parent) = (view.cgroups.container.as_ref()?, view.kin.parent.as_ref()?);
+    let only = (out.len() == 1).then(|| out[0].hierarchy.as_str());
+    Words::new(
+        expected(container, &out),
+        format!("{}; its parent, pid {} ({}), is inside", actual(&out), parent.pid, parent.name),
+        format!("it was moved after its start, by itself or from outside: {}", likely(view, &out)),
+        put_back(view, only),
+    )
+}
+
+/// In the container's v2 cgroup itself.
+pub(super) fn inner(view: &View) -> Option<Words> {
+    let row = view.cgroups.rows.iter().find(|row| matches!(row.standing, Standing::Inner { .. }))?;
+    let Standing::Inner { expected } = &row.standing else { return None };
+    Words::new(
+        format!("processes of a v2 container in {}", expected.display()),
+        format!("it is in {}, which has the limits", row.actual.display()),
+        "something other than the agent attached it; the kernel allows that only while no controller is enabled for the \
+         cgroup's children, and as long as it stays the agent cannot enable one",
+        put_back(view, None),
+    )
+}
+
+/// In a cgroup that somebody made below the container's.
+pub(super) fn child(view: &View) -> Option<Words> {
+    let row = view.cgroups.rows.iter().find(|row| matches!(row.standing, Standing::Below { .. }))?;
+    let Standing::Below { expected } = &row.standing else { return None };
+    let container = match row.version {
+        Version::V2 if expected.ends_with(LEAF) => expected.parent()?,
+        Version::V1 | Version::V2 => expected,
+    };
+    let below = Path::new(container.file_name()?).join(row.actual.strip_prefix(container).ok()?);
+    Words::new(
+        format!("no cgroup below the container's own, {}", expected.display()),
+        format!("{}: it is in {}", row.hierarchy, row.actual.display()),
+        format!("the process or its supervisor made a child cgroup; {}", hazard(row.version, &below)),
+        "let the program run without child cgroups, or move it back before the agent restarts: minion attach",
+    )
+}
+
+/// What the agent's restart makes of a cgroup. [ME-05]
+fn hazard(version: Version, below: &Path) -> &'static str {
+    let reading = match version {
+        Version::V1 => recovery::v1(below),
+        Version::V2 => recovery::v2(below),
+    };
+    match (reading, version) {
+        (Reading::Container(_) | Reading::Malformed, Version::V2) => {
+            "the agent takes it for a container that it does not know: its next recovery fails, and it exits"
+        }
+        (Reading::Container(_) | Reading::Malformed, Version::V1) => {
+            "the agent takes it for a nested container that it does not know, and destroys it at its next restart"
+        }
+        (Reading::Root | Reading::Agent | Reading::Ignored, Version::V1 | Version::V2) => {
+            "an agent from 1.10 on leaves it alone"
+        }
+    }
+}
+
+/// The kernel and `MESOS_DIRECTORY` name different containers.
+pub(super) fn disagreement(view: &View) -> Option<Words> {
+    view.cgroups.disagreement.then_some(())?;
+    let sandbox = view.sandbox.known()?.as_ref()?;
+    Words::new(
+        format!("the container that MESOS_DIRECTORY={sandbox:?} names"),
+        view.cgroups.evidence.clone(),
+        "a hook or the task overrides the variable, or the process was moved to another container's cgroup",
+        "believe the kernel; look for MESOS_DIRECTORY in the task's environment and in the agent's hooks",
+    )
+}
+
+/// Hierarchies where the container has no cgroup of its own.
+pub(super) fn no_isolator(view: &View) -> Option<Words> {
+    let inside = view.cgroups.rows.iter().any(|row| row.is_in() || row.is_out());
+    // On a unified host the v1 hierarchies beside it, and on a hybrid one v2, are nobody's.
+    let counts = |row: &&Row| match view.cgroups.layout {
+        Layout::Hybrid | Layout::Legacy => row.version == Version::V1,
+        Layout::Unified => row.version == Version::V2,
+        Layout::None => false,
+    };
+    let none = |row: &&Row| matches!(&row.standing, Standing::None(why) if why.contains("isolator"));
+    let rows: Vec<&Row> = view.cgroups.rows.iter().filter(counts).filter(none).collect();
+    if rows.is_empty() || !inside {
+        return None;
+    }
+    let container = view.cgroups.container.as_ref()?;
+    let places: Vec<String> = rows.iter().map(|row| format!("{} in {}", row.hierarchy, row.actual.display())).collect();
+    Words::new(
+        format!("container {container} in every hierarchy, by its name"),
+        places.join(", "),
+        "the agent's --isolation has no isolator for these: it makes no cgroup there, and every process stays where the agent \
+         is",
+        "nothing is wrong; add cgroups/CONTROLLER to the agent's --isolation where a limit is wanted",
+    )
+}
+
+/// A container inside another.
+pub(super) fn nested(view: &View) -> Option<Words> {
+    let container = view.cgroups.container.as_ref().filter(|_| view.cgroups.nested)?;
+    Words::new(
+        "one container",
+        format!("{container} is nested: {}", view.cgroups.evidence),
+        "it belongs to a pod (a task group): on v1 it has freezer and systemd cgroups of its own and shares the others with its \
+         parent, unless share_cgroups is false",
+        "look for limits and OOM kills at the parent container too",
+    )
+}
+
+/// Not in a container at all.
+pub(super) fn no_container(view: &View) -> Option<Words> {
+    if view.cgroups.container.is_some() {
+        return None;
+    }
+    Words::new(
+        "a Mesos container",
+        view.cgroups.evidence.clone(),
+        "no agent started it, or it was started through another service (systemd, docker), or --mesos-cgroup-prefix is not the \
+         agent's --cgroups_root",
+        "minion inspect --container ID compares it with a container",
+    )
+}
+
+fn strays(view: &View) -> Vec<&Row> {
+    view.cgroups.rows.iter().filter(|row| row.is_out()).collect()
+}
+
+/// In every hierarchy where it is out, its parent is in.
+fn has_drifted(_view: &View, out: &[&Row]) -> bool {
+    let parent_in = |row: &&&Row| {
+        let Standing::Outside { expected, .. } = &row.standing else { return false };
+        row.parent.as_ref().is_some_and(|parent| parent.starts_with(expected))
+    };
+    !out.is_empty() && out.iter().filter(parent_in).count() == out.len()
+}
+
+fn expected(container: &str, out: &[&Row]) -> String {
+    let places: Vec<String> = out
+        .iter()
+        .filter_map(|row| match &row.standing {
+            Standing::Outside { expected, .. } => Some(format!("{}:{}", row.hierarchy, expected.display())),
+            Standing::Inside { .. } | Standing::Below { .. } | Standing::Inner { .. } | Standing::None(_) => None,
+        })
+        .collect();
+    format!("in the cgroups of container {container}: {}", places.join(", "))
+}
+
+fn actual(out: &[&Row]) -> String {
+    let places: Vec<String> = out.iter().map(|row| format!("{}:{}", row.hierarchy, row.actual.display())).collect();
+    format!("outside in {}", places.join(", "))
+}
+
+/// The likely reason, from what is known of each hierarchy.
+fn likely(view: &View, out: &[&Row]) -> String {
+    let has = |row: &&&Row, name: &str| row.hierarchy.split(',').any(|controller| controller == name);
+    let mut reasons = Vec::new();
+    if out.iter().any(|row| has(&row, "cpu")) && view.is_real_time() && view.resources.rt_runtime == Some(0) {
+        reasons.push("a real-time process is refused by a v1 cpu cgroup with cpu.rt_runtime_us 0 (EINVAL)".to_owned());
+    }
+    if out.iter().any(|row| has(&row, "cpuset")) && view.resources.empty_cpuset.is_some() {
+        reasons.push("the container's cpuset is empty and takes nobody (ENOSPC)".to_owned());
+    }
+    if out
+        .iter()
+        .any(|row| row.actual.to_string_lossy().contains(".service") || row.actual.to_string_lossy().contains(".scope"))
+    {
+        reasons.push("systemd has it in a unit: a delegated unit needs Delegate=yes and KillMode=process".to_owned());
+    }
+    if out.iter().any(|row| has(&row, "freezer")) {
+        reasons.push(
+            "outside of the freezer cgroup the agent's destroy does not kill it and then fails with EBUSY".to_owned(),
+        );
+    }
+    if reasons.is_empty() {
+        reasons.push("the kernel keeps no record of who moved it".to_owned());
+    }
+    reasons.join("; ")
+}
+
+fn put_back(view: &View, only: Option<&str>) -> String {
+    let container = view.cgroups.container.as_deref().unwrap_or("ID");
+    let only = only.map(|hierarchy| format!(" --only {}", hierarchy.split(',').next().unwrap_or(hierarchy)));
+    format!("minion attach {} --to {container}{}", view.stat.pid, only.unwrap_or_default())
+}

@@ -1,0 +1,85 @@
+//! Memory: who was killed for it, and who may be next.
+
+use super::Words;
+use crate::inspect::render::unit::{bytes, percent, span};
+use crate::inspect::view::View;
+use crate::inspect::view::resources::Memory;
+use std::time::Duration;
+
+/// The share of the limit, in per cent, from which on the next allocation may be the last.
+const NEAR: u64 = 95;
+/// No process can be picked by the OOM killer with this score.
+const NEVER: i32 = -1000;
+
+/// The kernel killed in this memory cgroup.
+pub(super) fn killed(view: &View) -> Option<Words> {
+    let memory = view.resources.memory.as_ref()?;
+    let kills = memory.kills.filter(|kills| *kills > 0 && memory.limit.is_some())?;
+    let victims = match &view.resources.kmsg.known().map(Vec::as_slice) {
+        Some([.., last]) => format!(
+            "; the last was pid {} ({}), {} after boot, by the limit of {}",
+            last.pid,
+            last.name,
+            span(Duration::from_micros(last.when)),
+            last.limiter
+        ),
+        Some([]) => "; the kernel's log does not reach back to it".to_owned(),
+        None => format!("; the victim is unknown: {}", view.resources.kmsg.why().unwrap_or_default()),
+    };
+    Words::new(
+        "no process killed for memory",
+        format!("{kills} killed in {}: {}{victims}", memory.directory.display(), usage(memory)),
+        "the cgroup reached its limit and nothing could be reclaimed; the agent then destroys the container if the limit is its \
+         own",
+        "give the task more memory, or find what grows: memory.stat there, and the peak above",
+    )
+}
+
+/// Close to the limit.
+pub(super) fn at_limit(view: &View) -> Option<Words> {
+    let memory = view.resources.memory.as_ref()?;
+    let (limit, used) = (memory.limit?, memory.usage?);
+    (used >= limit / 100 * NEAR).then_some(())?;
+    Words::new(
+        format!("less than {NEAR}% of the memory limit in use"),
+        format!("{} in {}", usage(memory), memory.directory.display()),
+        "page cache counts too and is given back under pressure; what is anonymous is not, and then the OOM killer comes",
+        "compare rss and cache in memory.stat there",
+    )
+}
+
+/// v1 without `use_hierarchy`: children are not charged. [ME-60]
+pub(super) fn not_hierarchical(view: &View) -> Option<Words> {
+    let memory = view.resources.memory.as_ref().filter(|memory| memory.hierarchical == Some(false))?;
+    Words::new(
+        "memory.use_hierarchy 1",
+        format!("it is 0 in {}", memory.directory.display()),
+        "an old kernel's default: what child cgroups use is not charged to the container, so its limit does not hold",
+        "write 1 to memory.use_hierarchy of the agent's root cgroup before containers are made",
+    )
+}
+
+/// The kernel's choice of a victim is bent.
+pub(super) fn unusual_score(view: &View) -> Option<Words> {
+    let score = *view.oom_score.known()?;
+    let cause = match score {
+        NEVER => "the OOM killer never takes it: where it is what grows, others of its container die in its place",
+        ..0 => "the OOM killer takes others of the container first; it is inherited from whoever started the agent",
+        _ => return None,
+    };
+    Words::new(
+        "oom_score_adj of 0 or above",
+        format!("oom_score_adj is {score}"),
+        cause,
+        format!(
+            "echo 0 > /proc/{}/oom_score_adj; for all later ones, OOMScoreAdjust= of the agent's unit",
+            view.stat.pid
+        ),
+    )
+}
+
+fn usage(memory: &Memory) -> String {
+    let (limit, used) = (memory.limit.unwrap_or(0), memory.usage.unwrap_or(0));
+    let peak = memory.peak.map(|peak| format!(", peak {}", bytes(peak))).unwrap_or_default();
+    format!("{} of {} in use ({}{peak})", bytes(used), bytes(limit), percent(used, limit))
+}

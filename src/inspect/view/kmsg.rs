@@ -1,0 +1,90 @@
+//! What the kernel's log says of processes that were killed for memory.
+
+use crate::inspect::proc::seen::Seen;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{Errno, read};
+use std::path::Path;
+
+/// A line of the log is at most this long.
+const RECORD: usize = 8192;
+
+/// A process that was killed for memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::inspect) struct Victim {
+    pub(in crate::inspect) pid: i32,
+    pub(in crate::inspect) name: String,
+    /// The cgroup whose limit it was.
+    pub(in crate::inspect) limiter: String,
+    /// Microseconds from boot.
+    pub(in crate::inspect) when: u64,
+}
+
+/// The victims of a cgroup's limit, or of one above or below it, the oldest first.
+///
+/// `/dev/kmsg` gives one record a read, and EPIPE for one that was overwritten meanwhile. [KF-100]
+pub(in crate::inspect) fn victims(cgroup: &Path) -> Seen<Vec<Victim>> {
+    let kmsg = match open("/dev/kmsg", OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(kmsg) => kmsg,
+        Err(error) => return Seen::not("/dev/kmsg", &error.into()),
+    };
+    let mut found = Vec::new();
+    let mut record = vec![0; RECORD];
+    loop {
+        match read(&kmsg, record.as_mut_slice()) {
+            Ok(0) | Err(Errno::AGAIN) => return Seen::Known(found),
+            Ok(length) => {
+                let victim = parse(&String::from_utf8_lossy(&record[..length]));
+                found.extend(victim.filter(|victim| concerns(cgroup, Path::new(&victim.limiter))));
+            }
+            Err(Errno::PIPE | Errno::INTR) => {}
+            Err(error) => return Seen::not("/dev/kmsg", &error.into()),
+        }
+    }
+}
+
+/// A limit of the cgroup itself, of one around it, or of one that it is around. The root's is the whole machine's.
+fn concerns(cgroup: &Path, limiter: &Path) -> bool {
+    cgroup.starts_with(limiter) || (cgroup != Path::new("/") && limiter.starts_with(cgroup))
+}
+
+/// `6,1207,8812345,-;oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=/a,task_memcg=/a/b,task=x,pid=7,uid=0`. [KF-100]
+fn parse(record: &str) -> Option<Victim> {
+    let (head, text) = record.split_once(';')?;
+    let fields = text.lines().next()?.strip_prefix("oom-kill:")?;
+    let field = |name: &str| {
+        let (_, rest) = fields.split_once(&format!(",{name}="))?;
+        Some(rest.split(',').next().unwrap_or(rest).to_owned())
+    };
+    Some(Victim {
+        pid: field("pid")?.parse().ok()?,
+        name: field("task")?,
+        limiter: field("oom_memcg").unwrap_or_else(|| "/".to_owned()),
+        when: head.split(',').nth(2)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_line_names_victim_and_limit() {
+        let victim = parse(
+            "6,1207,8812345,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,\
+             oom_memcg=/mesos/c1,task_memcg=/mesos/c1/x,task=km,pid=5133,uid=0\n SUBSYSTEM=x\n",
+        );
+        let expected = Victim { pid: 5133, name: "km".into(), limiter: "/mesos/c1".into(), when: 8_812_345 };
+        assert_eq!(victim, Some(expected));
+        assert_eq!(parse("6,1,2,-;systemd[1]: oom-kill: x"), None);
+        assert_eq!(parse("6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,task=a,pid=1,uid=0").unwrap().limiter, "/");
+    }
+
+    #[test]
+    fn only_limits_on_the_way_count() {
+        let concerns = |cgroup: &str, limiter: &str| concerns(Path::new(cgroup), Path::new(limiter));
+        assert!(
+            concerns("/mesos/c1", "/mesos/c1") && concerns("/mesos/c1", "/") && concerns("/mesos/c1", "/mesos/c1/x")
+        );
+        assert!(!concerns("/mesos/c1", "/mesos/c2") && !concerns("/", "/mesos/c1"));
+    }
+}

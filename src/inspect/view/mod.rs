@@ -1,0 +1,208 @@
+//! One process seen whole: everything that the findings are drawn from, collected once.
+//!
+//! Collecting reads `/proc` and the cgroup tree and changes nothing. Each value says itself when it could not be seen, so a
+//! view can be taken as any user, of any process, with or without a minion. The findings look at the view only.
+
+pub(super) mod cgroups;
+pub(super) mod kin;
+pub(super) mod kmsg;
+pub(super) mod mounts;
+pub(super) mod resources;
+
+use super::proc::seen::{self, Seen};
+use super::proc::stat::Stat;
+use super::proc::status::{self, Limit, Status};
+use super::proc::{self, NAMESPACES};
+use crate::error::{Error, Result};
+use crate::mesos::is_secret;
+use cgroups::Cgroups;
+use kin::Kin;
+use mounts::Mounts;
+use resources::Resources;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One process, and what is around it.
+#[derive(Debug)]
+pub struct View {
+    pub(super) stat: Stat,
+    pub(super) status: Seen<Status>,
+    /// With what stands behind a secret's name left out.
+    pub(super) arguments: Seen<Vec<String>>,
+    pub(super) limits: Seen<Vec<Limit>>,
+    pub(super) age: Seen<Duration>,
+    pub(super) executable: Seen<PathBuf>,
+    pub(super) directory: Seen<PathBuf>,
+    pub(super) oom_score: Seen<i32>,
+    /// Where in the kernel it waits.
+    pub(super) waits_in: Seen<String>,
+    /// `MESOS_DIRECTORY` of its environment.
+    pub(super) sandbox: Seen<Option<PathBuf>>,
+    pub(super) kin: Kin,
+    pub(super) cgroups: Cgroups,
+    pub(super) namespaces: Vec<Namespace>,
+    pub(super) mounts: Mounts,
+    pub(super) resources: Resources,
+}
+
+/// One namespace of the process, and whose it is.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    pub(super) kind: &'static str,
+    pub(super) own: Seen<u64>,
+    /// Of pid 1: the host, unless the reader is in a pid namespace itself.
+    pub(super) host: Seen<u64>,
+    pub(super) minion: Option<Seen<u64>>,
+    pub(super) agent: Option<Seen<u64>>,
+}
+
+/// What to look at, and against what.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// `--mesos-cgroup-prefix`: None takes it from the minion above the process, else `mesos`.
+    pub prefix: Option<String>,
+    /// The container that the process should be in: None takes it from its minion, the kernel and its environment.
+    pub container: Option<String>,
+}
+
+impl View {
+    /// Looks at a process. An error only where it does not exist.
+    pub fn of(pid: i32, question: &Question) -> Result<Self> {
+        let stat = match Stat::read(pid) {
+            Seen::Known(stat) => stat,
+            Seen::Unknown(why) => return Err(Error::new("look at", format!("pid {pid}"), why).hint("it has ended")),
+        };
+        let kin = Kin::of(&stat);
+        let sandbox = kin::variables(pid).map(|variables| variables.directory);
+        let cgroups = Cgroups::of(&stat, &kin, &sandbox, question)?;
+        let namespaces = namespaces(pid, &kin);
+        let mounts = Mounts::of(pid, &namespaces, &sandbox);
+        let resources = Resources::of(&cgroups);
+        Ok(Self {
+            status: Status::read(pid),
+            arguments: proc::arguments(pid).map(without_secrets),
+            limits: status::limits(pid),
+            age: age(&stat),
+            executable: seen::link(&proc::path(pid, "exe")),
+            directory: seen::link(&proc::path(pid, "cwd")),
+            oom_score: seen::number(&proc::path(pid, "oom_score_adj")),
+            waits_in: seen::text(&proc::path(pid, "wchan")),
+            sandbox,
+            kin,
+            cgroups,
+            namespaces,
+            mounts,
+            resources,
+            stat,
+        })
+    }
+
+    /// A namespace by its kind.
+    pub(super) fn namespace(&self, kind: &str) -> Option<&Namespace> {
+        self.namespaces.iter().find(|namespace| namespace.kind == kind)
+    }
+
+    /// What could not be seen, each once.
+    pub(super) fn unseen(&self) -> Vec<&str> {
+        let links = [self.executable.why(), self.directory.why(), self.sandbox.why(), self.mounts.own.why()];
+        let files = [self.status.why(), self.limits.why(), self.oom_score.why(), self.kin.pipes.why()];
+        let all = links.into_iter().chain(files).chain([self.mounts.host.why(), self.resources.kmsg.why()]);
+        let spaces = self.namespaces.iter().flat_map(|namespace| [namespace.own.why(), namespace.host.why()]);
+        let mut unseen: Vec<&str> = all.chain(spaces).flatten().collect();
+        unseen.sort_unstable();
+        unseen.dedup();
+        unseen
+    }
+
+    /// Whether it is scheduled as SCHED_FIFO or SCHED_RR.
+    pub(super) fn is_real_time(&self) -> bool {
+        matches!(self.policy(), "SCHED_FIFO" | "SCHED_RR")
+    }
+
+    /// The name of its scheduling policy.
+    pub(super) fn policy(&self) -> &'static str {
+        [
+            "SCHED_OTHER",
+            "SCHED_FIFO",
+            "SCHED_RR",
+            "SCHED_BATCH",
+            "SCHED_ISO",
+            "SCHED_IDLE",
+            "SCHED_DEADLINE",
+            "SCHED_EXT",
+        ]
+        .get(self.stat.policy as usize)
+        .unwrap_or(&"unknown")
+    }
+
+    /// Its name in words: `pid 4711 (km)`.
+    pub(super) fn who(&self) -> String {
+        format!("pid {} ({})", self.stat.pid, self.stat.name)
+    }
+}
+
+fn namespaces(pid: i32, kin: &Kin) -> Vec<Namespace> {
+    let of = |kind: &'static str| Namespace {
+        kind,
+        own: proc::namespace(pid, kind),
+        host: proc::namespace(1, kind),
+        minion: kin.minion.as_ref().map(|minion| proc::namespace(minion.pid, kind)),
+        agent: kin.agent.as_ref().map(|agent| proc::namespace(agent.pid, kind)),
+    };
+    NAMESPACES.into_iter().map(of).collect()
+}
+
+/// How long it has been there.
+fn age(stat: &Stat) -> Seen<Duration> {
+    let ticks = rustix::param::clock_ticks_per_second().max(1);
+    seen::text("/proc/uptime").and_then(|text| {
+        let whole = text.split(['.', ' ']).next().and_then(|seconds| seconds.parse::<u64>().ok());
+        let uptime = whole.ok_or_else(|| "/proc/uptime holds no number".to_owned())?;
+        Ok(Duration::from_secs(uptime.saturating_sub(stat.start / ticks)))
+    })
+}
+
+/// The arguments with `…` for each value of a flag or variable whose name marks it as a secret. [ME-04]
+fn without_secrets(arguments: Vec<String>) -> Vec<String> {
+    let mut hidden = false;
+    let hide = |argument: String| {
+        if std::mem::take(&mut hidden) {
+            return "…".to_owned();
+        }
+        match argument.split_once('=') {
+            Some((name, _)) if is_secret(name) => format!("{name}=…"),
+            Some(_) => argument,
+            None => {
+                hidden = argument.starts_with('-') && is_secret(&argument);
+                argument
+            }
+        }
+    };
+    arguments.into_iter().map(hide).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_form_of_a_secret_is_kept() {
+        let arguments = ["km", "--token=abc", "--auth-token", "def", "--v=2", "DB_PASSWORD=ghi", "-p"];
+        let shown = without_secrets(arguments.map(str::to_owned).to_vec());
+        assert_eq!(shown, ["km", "--token=…", "--auth-token", "…", "--v=2", "DB_PASSWORD=…", "-p"]);
+    }
+
+    #[test]
+    fn this_process_is_seen_whole() {
+        let view = View::of(i32::try_from(std::process::id()).unwrap(), &Question::default()).unwrap();
+        assert!(view.namespace("mnt").unwrap().own.known().is_some());
+        assert!(view.status.known().is_some_and(|status| status.threads > 0));
+        assert!(!view.who().is_empty());
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_an_error() {
+        let error = View::of(i32::MAX, &Question::default()).unwrap_err().to_string();
+        assert!(error.contains("ENOENT") && error.contains("ended"), "{error}");
+    }
+}
