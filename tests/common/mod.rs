@@ -2,7 +2,7 @@
 //!
 //! No helper sleeps: each waits on a file descriptor with a deadline.
 
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)] // each test file is a crate of its own and uses a part of this
+#![allow(dead_code, unused_imports, unreachable_pub, clippy::unwrap_used, clippy::panic)] // each test file is a crate of its own and uses a part of this
 
 pub mod alone;
 pub mod fifo;
@@ -50,8 +50,16 @@ pub fn has(what: &str) -> Result<(), String> {
         "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
         "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
         "mountns" => there("/proc/self/ns/mnt"),
+        tool @ ("strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
         other => panic!("no such need: {other}"),
     }
+}
+
+/// Whether a program is in `PATH`, or where only root has it.
+fn in_path(tool: &str) -> Result<(), String> {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let found = path.split(':').any(|directory| Path::new(directory).join(tool).exists());
+    found.then_some(()).ok_or_else(|| format!("no {tool} in {path}"))
 }
 
 /// The program under test.
