@@ -18,13 +18,22 @@ pub struct Usage {
 
 impl Usage {
     pub(super) fn new(wrong: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { wrong: wrong.into(), hint: hint.into() }
+        Self { wrong: one_line(wrong.into()), hint: one_line(hint.into()) }
     }
 
     /// A value that its flag does not take. `flag` is spelled as on the command line.
     pub(super) fn refused(flag: &str, value: &OsStr, refusal: Refusal) -> Self {
         Self::new(format!("{flag}: {}: {value:?}", refusal.wrong), format!("{flag} takes {}", refusal.takes))
     }
+}
+
+/// A flag is printed as it was typed, and may hold what would break the line or steer a terminal: that is escaped.
+fn one_line(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// Two lines, without a line end behind the second.
@@ -35,3 +44,14 @@ impl fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_was_typed_breaks_a_line() {
+        let usage = Usage::new("--a\nb\u{1b}[31m\u{e9}: no such flag", "none\r");
+        assert_eq!(usage.to_string(), "minion: --a\\nb\\u{1b}[31m\u{e9}: no such flag\nminion: hint: none\\r");
+    }
+}

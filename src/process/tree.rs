@@ -31,24 +31,24 @@ pub struct Process {
 impl Process {
     /// Reads `/proc/<pid>/stat`.
     pub fn read(pid: i32) -> io::Result<Self> {
-        parse_stat(&procfs::read(format!("/proc/{pid}/stat"))?)
+        Self::parse(&procfs::read(format!("/proc/{pid}/stat"))?)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a stat line"))
+    }
+
+    /// Reads such a line. The name may hold anything, spaces and parentheses too: the fields begin after the last `)`.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let name_end = line.iter().rposition(|byte| *byte == b')')?;
+        let pid = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?.parse().ok()?;
+        let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
+        let state = *fields.next()?.as_bytes().first()?;
+        let mut number = || fields.next()?.parse::<i32>().ok();
+        Some(Self { pid, parent: number()?, group: number()?, session: number()?, state })
     }
 
     /// A zombie is dead already; only its parent can do anything about it.
     pub fn is_zombie(&self) -> bool {
         self.state == b'Z' || self.state == b'X'
     }
-}
-
-/// The name may hold anything, spaces and parentheses too: the fields begin after the last `)`.
-fn parse_stat(line: &[u8]) -> Option<Process> {
-    let name_end = line.iter().rposition(|byte| *byte == b')')?;
-    let pid = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?.parse().ok()?;
-    let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
-    let state = *fields.next()?.as_bytes().first()?;
-    let mut number = || fields.next()?.parse::<i32>().ok();
-    Some(Process { pid, parent: number()?, group: number()?, session: number()?, state })
 }
 
 /// The children of this process, zombies included.
@@ -211,10 +211,10 @@ mod tests {
     #[test]
     fn a_stat_line_is_read_behind_the_last_parenthesis() {
         let line = b"42 (a) R (b) S 7 40 39 0 -1 4194560";
-        assert_eq!(parse_stat(line), Some(Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S' }));
-        assert_eq!(parse_stat(b"42 (a"), None);
-        assert_eq!(parse_stat(b""), None);
-        assert_eq!(parse_stat(b"42 (a) S 7"), None);
+        assert_eq!(Process::parse(line), Some(Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S' }));
+        assert_eq!(Process::parse(b"42 (a"), None);
+        assert_eq!(Process::parse(b""), None);
+        assert_eq!(Process::parse(b"42 (a) S 7"), None);
     }
 
     #[test]

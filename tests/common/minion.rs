@@ -171,6 +171,11 @@ impl Minion {
         self.started(if first.contains("task=proxy") { "executor" } else { "proxy" });
     }
 
+    /// Reaps it, which waits for its end, and gives its exit code; a death by a signal is none.
+    pub fn reap(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     /// SIGTERM, and its end.
     pub fn stop(self) -> Ended {
         self.signal(Signal::TERM);

@@ -3,6 +3,7 @@
 //! No helper sleeps: each waits on a file descriptor with a deadline.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::print_stderr)] // each test file is a crate of its own and uses a part of this
+#![allow(dead_code, unused_imports, unreachable_pub, clippy::unwrap_used, clippy::panic)] // each test file is a crate of its own and uses a part of this
 
 pub mod agent;
 pub mod alone;
@@ -54,6 +55,7 @@ pub fn has(what: &str) -> Result<(), String> {
         "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
         "mountns" => there("/proc/self/ns/mnt"),
         "prometheus_client" => imports("prometheus_client"),
+        tool @ ("strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
         other => panic!("no such need: {other}"),
     }
 }
@@ -63,6 +65,11 @@ fn imports(module: &str) -> Result<(), String> {
     let output = std::process::Command::new("python3").args(["-c", &format!("import {module}")]).output();
     let output = output.map_err(|error| format!("python3: {error}"))?;
     output.status.success().then_some(()).ok_or_else(|| format!("python3 cannot import {module}"))
+/// Whether a program is in `PATH`, or where only root has it.
+fn in_path(tool: &str) -> Result<(), String> {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let found = path.split(':').any(|directory| Path::new(directory).join(tool).exists());
+    found.then_some(()).ok_or_else(|| format!("no {tool} in {path}"))
 }
 
 /// The program under test.
