@@ -5,7 +5,8 @@ use super::options::{Command, DemoOptions};
 use super::plain::{self, Plain};
 use super::run_flags::RUN;
 use super::usage::Usage;
-use super::{complete, help, man, near, partition};
+use super::{complete, help, man, partition};
+use crate::near;
 use crate::hyperkube::value;
 use std::ffi::{OsStr, OsString};
 

@@ -1,7 +1,7 @@
 //! The command line of `run`: which words are minion's, which are the executor's, and which are a mistake. [GO-02]
 
 use super::flag::{Effect, Flag, Setter, Value};
-use super::near;
+use crate::near;
 use super::options::{Command, RunOptions};
 use super::run_flags::RUN;
 use super::usage::Usage;

@@ -2,7 +2,7 @@
 
 use super::command::Row;
 use super::flag::{Effect, Flag, Value};
-use super::near;
+use crate::near;
 use super::options::Command;
 use super::partition::one_dash;
 use super::usage::Usage;
