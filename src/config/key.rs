@@ -17,6 +17,8 @@ pub struct About {
     pub default: &'static str,
     /// Whether it must be given.
     pub required: bool,
+    /// Whether it is one of several of which exactly one must be given.
+    pub way: bool,
     /// One to three sentences.
     pub help: &'static str,
 }
@@ -95,7 +97,7 @@ pub(super) struct Key<T: 'static> {
 impl About {
     /// A row without default and help.
     pub(super) const fn new(name: &'static str, takes: Takes) -> Self {
-        Self { name, takes, default: "", required: false, help: "" }
+        Self { name, takes, default: "", required: false, way: false, help: "" }
     }
 
     pub(super) const fn default(self, default: &'static str) -> Self {
@@ -104,6 +106,10 @@ impl About {
 
     pub(super) const fn required(self) -> Self {
         Self { required: true, ..self }
+    }
+
+    pub(super) const fn way(self) -> Self {
+        Self { way: true, ..self }
     }
 
     pub(super) const fn help(self, help: &'static str) -> Self {

@@ -16,11 +16,17 @@ mod nested;
 mod node;
 mod order;
 mod placed;
+mod plan;
+mod print;
 mod resolve;
+mod schema;
 mod value;
 
 pub use key::{About, Takes};
 pub use placed::{Fault, Problem};
+pub use plan::plan;
+pub use print::{Printed, print};
+pub use schema::schema;
 
 use crate::task::spec::LogSettings;
 use crate::task::{Role, TaskSpec};

@@ -37,9 +37,11 @@ pub(super) static STOP: [Key<Stop>; 1] = [About::new("grace", Takes::Duration)
 
 pub(super) static READINESS: [Key<Asking>; 9] = [
     About::new("notify", Takes::Switch)
+        .way()
         .help("It sends READY=1 to NOTIFY_SOCKET, as sd_notify does.")
         .sets(|asking, node, _| switch(asking, node, "notify", Way::Notify)),
     About::new("fd", Takes::Integer(3, 255))
+        .way()
         .help("It writes a newline to this descriptor, which it finds open, as s6 has it.")
         .sets(|asking, node, _| {
             let fd = value::number(node, 3, 255)?;
@@ -62,6 +64,7 @@ pub(super) static READINESS: [Key<Asking>; 9] = [
 
 pub(super) static HEALTH: [Key<Asking>; 9] = [
     About::new("watchdog", Takes::Switch)
+        .way()
         .help("It sends WATCHDOG=1 to NOTIFY_SOCKET, at the latest after each time of every.")
         .sets(|asking, node, _| switch(asking, node, "watchdog", Way::Watchdog)),
     tcp(),
@@ -86,21 +89,21 @@ pub(super) static HEALTH: [Key<Asking>; 9] = [
 ];
 
 const fn tcp() -> Key<Asking> {
-    About::new("tcp", ADDRESS).help("A connection is accepted at this address.").sets(|asking, node, _| {
+    About::new("tcp", ADDRESS).way().help("A connection is accepted at this address.").sets(|asking, node, _| {
         let address = value::address(node)?;
         way(asking, node, "tcp", Way::Probe(Probe::Tcp(address)))
     })
 }
 
 const fn unix() -> Key<Asking> {
-    About::new("unix", PATH).help("A connection is accepted at this socket.").sets(|asking, node, _| {
+    About::new("unix", PATH).way().help("A connection is accepted at this socket.").sets(|asking, node, _| {
         let path = path(node)?;
         way(asking, node, "unix", Way::Probe(Probe::Unix(path)))
     })
 }
 
 const fn http() -> Key<Asking> {
-    About::new("http", URL).help("GET is answered with 200 to 399.").sets(|asking, node, _| {
+    About::new("http", URL).way().help("GET is answered with 200 to 399.").sets(|asking, node, _| {
         let probe = value::http(node)?;
         way(asking, node, "http", Way::Probe(probe))
     })
@@ -108,6 +111,7 @@ const fn http() -> Key<Asking> {
 
 const fn command() -> Key<Asking> {
     About::new("command", Takes::Command)
+        .way()
         .help("This command, with the task's environment and user, exits with 0.")
         .sets(|asking, node, _| {
             let command = value::command(node)?;
@@ -116,7 +120,7 @@ const fn command() -> Key<Asking> {
 }
 
 const fn file() -> Key<Asking> {
-    About::new("file", PATH).help("This file is there.").sets(|asking, node, _| {
+    About::new("file", PATH).way().help("This file is there.").sets(|asking, node, _| {
         let path = path(node)?;
         way(asking, node, "file", Way::Probe(Probe::File(path)))
     })
