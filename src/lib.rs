@@ -50,6 +50,7 @@
 
 pub mod cgroup;
 pub mod cli;
+pub mod config;
 pub mod control;
 pub mod error;
 pub mod hyperkube;
@@ -57,6 +58,7 @@ pub mod inspect;
 pub mod log;
 pub mod mesos;
 pub mod namespace;
+pub mod near;
 pub mod process;
 pub mod rehearsal;
 pub mod supervisor;

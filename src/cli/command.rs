@@ -5,8 +5,9 @@ use super::options::{Command, DemoOptions};
 use super::plain::{self, Plain};
 use super::run_flags::RUN;
 use super::usage::Usage;
-use super::{complete, control, help, man, near, partition, tools};
+use super::{complete, control, help, man, partition, tools};
 use crate::hyperkube::value;
+use crate::near;
 use std::ffi::{OsStr, OsString};
 
 /// A command: what every output says of it, and what reads its arguments.

@@ -14,7 +14,6 @@ mod flag;
 mod help;
 mod man;
 mod markdown;
-mod near;
 mod options;
 mod partition;
 mod plain;

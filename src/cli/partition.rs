@@ -1,7 +1,6 @@
 //! The command line of `run`: which words are minion's, which are the executor's, and which are a mistake. [GO-02]
 
 use super::flag::{Effect, Flag, Setter, Value};
-use super::near;
 use super::options::{Command, RunOptions};
 use super::run_flags::RUN;
 use super::usage::Usage;
@@ -10,6 +9,7 @@ use super::{help, version_text};
 use crate::hyperkube::executor;
 use crate::hyperkube::value::{self, Kind};
 use crate::mesos::is_secret;
+use crate::near;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 

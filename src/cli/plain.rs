@@ -2,13 +2,13 @@
 
 use super::command::Row;
 use super::flag::{Effect, Flag, Value};
-use super::near;
 use super::options::Command;
 use super::partition::one_dash;
 use super::usage::Usage;
 use super::version_text;
 use super::word::{Dashed, Word, Words};
 use crate::hyperkube::value;
+use crate::near;
 use std::ffi::{OsStr, OsString};
 
 /// What the arguments of a command came to.

@@ -27,15 +27,15 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
             "The time from a stop to the end of everything, as Go (5s) or as Mesos (5secs) writes it. Without it: \
              what the agent says, or 5s.",
         )
-        .sets(|o, v| put(&mut o.grace, setting::span(v).map(Some))),
+        .sets(|o, v| put(&mut o.grace, value::span(v).map(Some))),
     About::new(Group::Children, "restart-delay", DURATION)
         .default("5s")
         .help("The wait before kube-proxy starts again. It doubles from restart to restart; a minute up resets it.")
-        .sets(|o, v| put(&mut o.profile.restart_delay, setting::span(v))),
+        .sets(|o, v| put(&mut o.profile.restart_delay, value::span(v))),
     About::new(Group::Children, "restart-delay-max", DURATION)
         .default("1m")
         .help("The longest wait before a restart.")
-        .sets(|o, v| put(&mut o.profile.restart_delay_max, setting::span(v))),
+        .sets(|o, v| put(&mut o.profile.restart_delay_max, value::span(v))),
     About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
         .default("mesos")
         .help("The agent's --cgroups_root: containers are below it in every hierarchy.")
@@ -65,7 +65,7 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
     About::new(Group::Logs, "max-log-size", Value::Text("QUANTITY"))
         .default("10Mi")
         .help("The size at which a log is rotated, as Kubernetes writes quantities. 0 never rotates.")
-        .sets(|o, v| put(&mut o.log.max_size, setting::bytes(v))),
+        .sets(|o, v| put(&mut o.log.max_size, value::bytes(v))),
     About::new(Group::Logs, "max-log-age", Value::Text("DAYS"))
         .default("7")
         .help("Rotated logs older than this are removed. 0 keeps them whatever their age.")
@@ -88,7 +88,7 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
             "How long a child waits when its log cannot be written. After that its output is dropped and counted until \
              there is space again.",
         )
-        .sets(|o, v| put(&mut o.log.stall, setting::span(v))),
+        .sets(|o, v| put(&mut o.log.stall, value::span(v))),
     About::new(Group::Proxy, "run-proxy", BOOL)
         .default("true")
         .help("Keep a kube-proxy running beside the executor.")

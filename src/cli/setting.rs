@@ -2,22 +2,11 @@
 
 use super::options::{CgroupAttach, CgroupDrift, LogFormat, Stdout};
 use crate::hyperkube::duration::GoDuration;
-use crate::hyperkube::quantity;
 use crate::hyperkube::value::{self, Refusal};
-use crate::mesos::duration;
 use std::ffi::OsStr;
 use std::time::Duration;
 
 const DAY: u64 = 24 * 60 * 60;
-
-/// A quantity of bytes.
-pub(super) fn bytes(value: &OsStr) -> Result<u64, Refusal> {
-    const TAKES: &str = "a size such as 10Mi, 1G or 512Ki; 0 never rotates";
-    match value.to_str().and_then(quantity::parse) {
-        Some(size) => u64::try_from(size).map_err(|_| Refusal { wrong: "negative", takes: TAKES }),
-        None => Err(Refusal { wrong: "not a quantity", takes: TAKES }),
-    }
-}
 
 /// A number of days. None for 0 and below: whatever the age, as in the original.
 pub(super) fn days(value: &OsStr) -> Result<Option<Duration>, Refusal> {
@@ -29,16 +18,6 @@ pub(super) fn days(value: &OsStr) -> Result<Option<Duration>, Refusal> {
 pub(super) fn count(value: &OsStr) -> Result<u32, Refusal> {
     let count = value::int64(value)?.max(0);
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-/// A span of time, as Go (`1m30s`) or as Mesos (`90secs`) writes it.
-pub(super) fn span(value: &OsStr) -> Result<Duration, Refusal> {
-    const TAKES: &str = "a number with a unit, such as 10s, 1m30s, 500ms or 90secs";
-    let text = value.to_str().unwrap_or_default();
-    match GoDuration::parse(text) {
-        Some(span) => span.to_std().ok_or(Refusal { wrong: "negative", takes: TAKES }),
-        None => duration::parse(text).map_err(|_| Refusal { wrong: "not a duration", takes: TAKES }),
-    }
 }
 
 /// Whole seconds, or a Go duration. [GO-11]

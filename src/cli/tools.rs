@@ -21,7 +21,7 @@ static DOCTOR: [Flag<DoctorOptions>; 9] = [
         .sets(|o, v| put(&mut o.km_binary, Ok(Some(v.into())))),
     About::new(Group::Children, "grace", Value::Text("DURATION"))
         .help("The grace period that minion run would be given, against the agent's.")
-        .sets(|o, v| put(&mut o.grace, setting::span(v).map(Some))),
+        .sets(|o, v| put(&mut o.grace, value::span(v).map(Some))),
     About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
         .default("mesos")
         .help("The agent's --cgroups_root: containers are below it in every hierarchy.")
@@ -33,7 +33,7 @@ static DOCTOR: [Flag<DoctorOptions>; 9] = [
     About::new(Group::Logs, "max-log-size", Value::Text("QUANTITY"))
         .default("10Mi")
         .help("The size at which a log would be rotated: for the space that logs can take.")
-        .sets(|o, v| put(&mut o.max_log_size, setting::bytes(v))),
+        .sets(|o, v| put(&mut o.max_log_size, value::bytes(v))),
     About::new(Group::Logs, "max-log-backups", Value::Text("N"))
         .default("5")
         .help("How many rotated logs of a child would be kept.")

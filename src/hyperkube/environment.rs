@@ -9,7 +9,7 @@ use std::path::Path;
 pub(super) type Environment = Vec<(OsString, OsString)>;
 
 /// What an agent sets when nobody set PATH: without one, neither child finds iptables or nsenter. [GO-14]
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The variable that names the container to the executor.
 const CONTAINER: &str = "MESOS_EXECUTOR_CONTAINER_UUID";

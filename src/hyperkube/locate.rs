@@ -33,8 +33,14 @@ pub fn locate_km(
             return Ok((km, why));
         }
     }
-    let in_path = path_elements(path_var).map(|directory| directory.join(NAME)).find(|km| is_executable(km));
-    in_path.map(|km| (km, "in PATH")).ok_or_else(|| none_found(exe_dir, sandbox, path_var))
+    in_path(NAME, path_var, is_executable)
+        .map(|km| (km, "in PATH"))
+        .ok_or_else(|| none_found(exe_dir, sandbox, path_var))
+}
+
+/// The first executable file of that name in the absolute elements of PATH.
+pub fn in_path(name: &str, path_var: Option<&OsStr>, is_executable: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    path_elements(path_var).map(|directory| directory.join(name)).find(|file| is_executable(file))
 }
 
 fn path_elements(path_var: Option<&OsStr>) -> impl Iterator<Item = &Path> {

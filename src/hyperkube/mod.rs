@@ -22,6 +22,7 @@ pub mod executor;
 pub mod quantity;
 pub mod value;
 
+pub use environment::DEFAULT_PATH;
 pub use flags::{Flags, ProxyFlags};
-pub use locate::locate_km;
+pub use locate::{in_path, locate_km};
 pub use profile::{CgroupRoot, Host, Notice, Profile, profile};

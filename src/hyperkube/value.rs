@@ -1,8 +1,10 @@
 //! Values of flags, checked as the flag library of the original (pflag) checks them. [GO-05]
 
 use super::duration::GoDuration;
+use crate::mesos;
 use std::ffi::OsStr;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// What a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +130,25 @@ pub fn float64(value: &OsStr) -> Result<f64, Refusal> {
 pub fn duration(value: &OsStr) -> Result<GoDuration, Refusal> {
     let duration = value.to_str().and_then(GoDuration::parse);
     duration.ok_or(Refusal { wrong: "not a duration", takes: "a number with a unit, such as 10s, 1m30s or 500ms" })
+}
+
+/// A quantity of bytes.
+pub fn bytes(value: &OsStr) -> Result<u64, Refusal> {
+    const TAKES: &str = "a size such as 10Mi, 1G or 512Ki; 0 never rotates";
+    match value.to_str().and_then(super::quantity::parse) {
+        Some(size) => u64::try_from(size).map_err(|_| Refusal { wrong: "negative", takes: TAKES }),
+        None => Err(Refusal { wrong: "not a quantity", takes: TAKES }),
+    }
+}
+
+/// A span of time, as Go (`1m30s`) or as Mesos (`90secs`) writes it.
+pub fn span(value: &OsStr) -> Result<Duration, Refusal> {
+    const TAKES: &str = "a number with a unit, such as 10s, 1m30s, 500ms or 90secs";
+    let text = value.to_str().unwrap_or_default();
+    match GoDuration::parse(text) {
+        Some(span) => span.to_std().ok_or(Refusal { wrong: "negative", takes: TAKES }),
+        None => mesos::duration::parse(text).map_err(|_| Refusal { wrong: "not a duration", takes: TAKES }),
+    }
 }
 
 /// An IP address, version 4 or 6.

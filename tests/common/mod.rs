@@ -65,6 +65,8 @@ fn imports(module: &str) -> Result<(), String> {
     let output = std::process::Command::new("python3").args(["-c", &format!("import {module}")]).output();
     let output = output.map_err(|error| format!("python3: {error}"))?;
     output.status.success().then_some(()).ok_or_else(|| format!("python3 cannot import {module}"))
+}
+
 /// Whether a program is in `PATH`, or where only root has it.
 fn in_path(tool: &str) -> Result<(), String> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";

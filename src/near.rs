@@ -3,7 +3,7 @@
 /// The name that is at most two edits away, the nearest first; `_` counts as `-`.
 ///
 /// Short names allow less: almost every name of four letters is two edits from another.
-pub(super) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = match typed.len() {
         0..4 => 0,
         4..6 => 1,

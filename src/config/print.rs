@@ -1,0 +1,189 @@
+//! Tasks as a file that gives these tasks again: what `minion run --print-config` prints.
+
+use super::Loaded;
+use crate::error::{Error, Result};
+use crate::hyperkube::duration::GoDuration;
+use crate::hyperkube::executor;
+use crate::mesos::is_secret;
+use crate::task::spec::{LogSettings, StdoutMode};
+use crate::task::{Restart, Role, TaskSpec};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+const HEAD: &str = "\
+# The two children of `minion run` with this command line, for `minion supervise --config FILE`.
+# Their arguments name this container and this machine: its id, its cgroup, where km is.
+# Flags that are not about the children (--private-mountns, --cgroup-attach, --log-format and the like) stay flags.
+";
+
+/// What stands in the place of a secret.
+const LEFT_OUT: &str = "LEFT-OUT";
+
+/// A file, and what it is not whole without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The file.
+    pub text: String,
+    /// The flags whose values are secrets by name: they are not in the text.
+    pub left_out: Vec<String>,
+}
+
+/// Writes a file for tasks of the hyperkube profile, which have nothing but a command, an environment and a restart.
+/// Variables that minion itself has, `inherited`, are not written: they are there when the file is read. [CR-72]
+///
+/// # Errors
+/// An argument or a variable that is not UTF-8: TOML has no way to write it.
+pub fn print(loaded: &Loaded, inherited: &[(OsString, OsString)]) -> Result<Printed> {
+    let mut printed = Printed { text: HEAD.to_owned(), left_out: Vec::new() };
+    // Writing to a String cannot fail, here and below.
+    if let Some(grace) = loaded.grace {
+        let _ = writeln!(printed.text, "\n[stop]\ngrace = {}", span(grace));
+    }
+    printed.text.push_str(&log(loaded.log, loaded.stall));
+    for task in &loaded.tasks {
+        printed.task(task, inherited).map_err(|error| error.while_doing("print the configuration"))?;
+    }
+    Ok(printed)
+}
+
+impl Printed {
+    fn task(&mut self, task: &TaskSpec, inherited: &[(OsString, OsString)]) -> Result<()> {
+        let section = match task.role {
+            Role::Executor => "executor",
+            Role::Helper => "sidecar",
+        };
+        let _ = match task.role {
+            Role::Executor => writeln!(self.text, "\n[executor]\n# It never starts again: its end is the end."),
+            Role::Helper => writeln!(self.text, "\n[[sidecar]]\nname = {}", quoted(&task.name)),
+        };
+        self.text.push_str("command = [\n");
+        for word in self.without_secrets(&task.args)? {
+            let _ = writeln!(self.text, "    {},", quoted(&word));
+        }
+        self.text.push_str("]\n");
+        self.restart(task.restart, task.role);
+        let own: Vec<_> = task.env.iter().filter(|variable| !inherited.contains(variable)).collect();
+        if !own.is_empty() {
+            let _ = writeln!(self.text, "\n# Everything else is minion's own environment.\n[{section}.environment]");
+        }
+        for (name, value) in own {
+            let _ = writeln!(self.text, "{} = {}", quoted(utf8(name)?), quoted(utf8(value)?));
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self, restart: Restart, role: Role) {
+        let (word, delays) = match restart {
+            Restart::Never => ("never", None),
+            Restart::OnFailure { delay, max } => ("on-failure", Some((delay, max))),
+            Restart::Always { delay, max } => ("always", Some((delay, max))),
+        };
+        if role == Role::Executor {
+            return;
+        }
+        let _ = writeln!(self.text, "restart = {}", quoted(word));
+        if let Some((delay, max)) = delays {
+            let _ = writeln!(self.text, "restart-delay = {}\nrestart-delay-max = {}", span(delay), span(max));
+        }
+    }
+
+    /// The words, with something else for values that are nobody's business.
+    fn without_secrets(&mut self, words: &[OsString]) -> Result<Vec<String>> {
+        let mut shown: Vec<String> = Vec::with_capacity(words.len());
+        let mut before = None;
+        for word in words {
+            let word = utf8(word)?;
+            let (flag, value) = word.split_once('=').map_or((word, None), |(flag, value)| (flag, Some(value)));
+            let secret = is_secret_flag(flag);
+            let is_value = before.take().is_some() && !word.starts_with('-');
+            shown.push(match value {
+                _ if is_value => LEFT_OUT.to_owned(),
+                Some(value) if secret || has_password(value) => {
+                    self.left_out.push(flag.to_owned());
+                    format!("{flag}={LEFT_OUT}")
+                }
+                None if has_password(word) => {
+                    self.left_out.push("a URL with a password".to_owned());
+                    LEFT_OUT.to_owned()
+                }
+                None if secret => {
+                    self.left_out.push(flag.to_owned());
+                    before = Some(());
+                    word.to_owned()
+                }
+                Some(_) | None => word.to_owned(),
+            });
+        }
+        Ok(shown)
+    }
+}
+
+/// A flag that is told to be a secret by its name. Those of the executor are known to hold none: `--tls-private-key-file`
+/// is a path.
+fn is_secret_flag(flag: &str) -> bool {
+    let name = flag.trim_start_matches('-');
+    flag.starts_with('-') && is_secret(name) && executor::kind(name).is_none()
+}
+
+/// `scheme://user:password@host`.
+fn has_password(value: &str) -> bool {
+    value.split(',').any(|url| {
+        let authority = url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+        authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+    })
+}
+
+fn log(log: LogSettings, stall: Option<Duration>) -> String {
+    let mut keys = String::new();
+    if let Some(size) = log.max_size {
+        let _ = writeln!(keys, "max-size = {size}");
+    }
+    if let Some(age) = log.max_age {
+        let _ = writeln!(keys, "max-age = {}", span(age));
+    }
+    if let Some(backups) = log.max_backups {
+        let _ = writeln!(keys, "max-backups = {backups}");
+    }
+    if let Some(gzip) = log.gzip {
+        let _ = writeln!(keys, "gzip = {gzip}");
+    }
+    if let Some(stdout) = log.stdout {
+        let word = match stdout {
+            StdoutMode::Merge => "merge",
+            StdoutMode::Separate => "separate",
+            StdoutMode::Discard => "discard",
+        };
+        let _ = writeln!(keys, "stdout = {}", quoted(word));
+    }
+    if let Some(stall) = stall {
+        let _ = writeln!(keys, "stall = {}", span(stall));
+    }
+    if keys.is_empty() { keys } else { format!("\n[log]\n{keys}") }
+}
+
+fn utf8(text: &OsStr) -> Result<&str> {
+    text.to_str().ok_or_else(|| Error::new("write", format!("{text:?}"), "not UTF-8").hint("TOML has no other text"))
+}
+
+/// As a duration that is read back exactly.
+fn span(span: Duration) -> String {
+    quoted(&GoDuration::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)).to_string())
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
