@@ -7,6 +7,7 @@
 //! | `src/main.rs`, `src/main/` | parse, set up, dispatch, exit code: the only place that prints or exits |
 //! | [`cli`] | a command line to a command; help, completions and manual pages from the same table |
 //! | [`hyperkube`] | flags and environment to the two tasks: arguments, environment, API host. Pure |
+//! | [`config`] | the file of `minion supervise` to the tasks, by a table of keys; plan, schema, printing. Pure |
 //! | [`mesos`] | what the agent says: environment, durations, container ids, reading of cgroups. Pure |
 //! | [`task`] | what to do next: the states of one task and of all. Pure, time is an argument |
 //! | [`supervisor`] | the loop: readiness of fds to inputs of `task`, its outputs to system calls |
@@ -17,6 +18,7 @@
 //! | [`trace`] | events to lines, as text or JSON |
 //! | [`inspect`] | what the commands that look share: tables, colour, units |
 //! | [`rehearsal`] | a stand-in for the agent, for `minion demo` and the tests |
+//! | [`near`] | what a mistyped name may have meant |
 //! | [`error`] | the one error: operation, subject, cause, hint |
 //!
 //! Two files tell most: `task/state.rs`, what happens in the life of a task, and `supervisor/mod.rs`, how it is done.
@@ -24,7 +26,7 @@
 //! # Who uses whom
 //!
 //! ```text
-//! error ─▶ mesos, task ─▶ hyperkube ─▶ cli ──────────────────▶ main
+//! error ─▶ mesos, task ─▶ hyperkube ─▶ config ─▶ cli ────────▶ main
 //! error ─▶ process ─▶ cgroup, namespace, log ─▶ supervisor ────▶ main
 //! mesos, process, cgroup ─▶ rehearsal, inspect ────────────────▶ main
 //! log ─▶ trace ────────────────────────────────────────────────▶ main
@@ -36,7 +38,7 @@
 //!
 //! # Life of a child
 //!
-//! 1. `hyperkube` makes its [`task::TaskSpec`]: program, arguments, environment, whether it restarts.
+//! 1. `hyperkube` or `config` makes its [`task::TaskSpec`]: program, arguments, environment, whether it restarts.
 //! 2. [`task::Core::step`] answers `Begin` with `Spawn`; `supervisor/perform.rs` is what performs it.
 //! 3. Pipes are made, every string is ready, then the main thread forks ([`process::spawn`]).
 //! 4. The child leads a group, asks for SIGKILL at its parent's death, takes its stdio, empties its signal mask, and waits.

@@ -1,5 +1,7 @@
 //! `minion`: parse, trace, dispatch, exit code. The only place that prints or exits.
 
+#[path = "main/front.rs"]
+mod front;
 #[path = "main/setup.rs"]
 mod setup;
 #[path = "main/tools.rs"]
@@ -21,7 +23,8 @@ fn main() -> ExitCode {
     // First of all, whatever the command will be: a signal waits from here on. [KF-81]
     let mask = signals::block_all();
     let result = match cli::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Run(options)) => Ok(run(&options)),
+        Ok(Command::Run(options)) if !options.print_config => Ok(run(&options)),
+        Ok(Command::Supervise(options)) if !options.check => Ok(supervise(&options)),
         Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
             say(std::io::stderr(), &format!("{usage}\n"));
@@ -36,14 +39,19 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> u8 {
     match command {
-        Command::Run(options) => run(&options),
+        Command::Run(options) => print_config(&options),
+        Command::Supervise(options) => check(&options),
         Command::Demo(options) => demo(&options),
         Command::Control(options) => control(&options),
         Command::Doctor(options) => answer(tools::doctor(&options)),
         Command::Inspect(options) => answer(tools::look(options, true)),
         Command::Why(options) => answer(tools::look(options, false)),
         Command::Attach(options) => answer(tools::attach(options)),
-        Command::Help(text) | Command::Version(text) | Command::Completions(text) | Command::Man(text) => {
+        Command::Help(text)
+        | Command::Version(text)
+        | Command::Schema(text)
+        | Command::Completions(text)
+        | Command::Man(text) => {
             say(std::io::stdout(), &text);
             0
         }
@@ -53,12 +61,57 @@ fn dispatch(command: Command) -> u8 {
     }
 }
 
-/// The main job. A signal that comes during set-up waits for the loop.
+/// The main job with the two children of the original.
 fn run(options: &cli::RunOptions) -> u8 {
+    keep(&options.common, &|machine| front::profile(options, machine))
+}
+
+/// The main job with any executor.
+fn supervise(options: &cli::SuperviseOptions) -> u8 {
+    match front::configured(options) {
+        Ok(loaded) => keep(&options.common, &|_| Ok(loaded.clone())),
+        Err(refused) => refuse(&refused),
+    }
+}
+
+/// The supervisor, whatever the front end. A signal that comes during set-up waits for the loop.
+fn keep(options: &cli::CommonOptions, front: setup::FrontEnd<'_>) -> u8 {
     memory::use_one_arena();
-    let prepared = Signals::take_over().and_then(|signals| setup::prepare(options, signals));
+    let prepared = Signals::take_over().and_then(|signals| setup::prepare(options, front, signals));
     match prepared {
         Ok(code) => code,
+        Err(error) => {
+            say(std::io::stderr(), &format!("minion: {error}\n"));
+            Code::Setup as u8
+        }
+    }
+}
+
+fn check(options: &cli::SuperviseOptions) -> u8 {
+    match front::check(options) {
+        Ok(plan) => {
+            say(std::io::stdout(), &plan);
+            0
+        }
+        Err(refused) => refuse(&refused),
+    }
+}
+
+fn refuse(refused: &front::Refused) -> u8 {
+    let lines: String = refused.lines.iter().map(|line| format!("minion: {line}\n")).collect();
+    say(std::io::stderr(), &lines);
+    refused.code as u8
+}
+
+fn print_config(options: &cli::RunOptions) -> u8 {
+    match front::print_config(options) {
+        Ok(printed) => {
+            say(std::io::stdout(), &printed.text);
+            for secret in printed.left_out {
+                say(std::io::stderr(), &format!("minion: a secret is left out of the file: {secret}\n"));
+            }
+            0
+        }
         Err(error) => {
             say(std::io::stderr(), &format!("minion: {error}\n"));
             Code::Setup as u8

@@ -10,7 +10,8 @@ mod properties;
 #[path = "cli/refusals.rs"]
 mod refusals;
 
-use minion::cli::{self, CgroupAttach, CgroupDrift, Command, LogFormat, RunOptions, Stdout, Usage};
+use minion::cli::{self, CgroupAttach, CgroupDrift, Command, LogFormat, RunOptions, SuperviseOptions, Usage};
+use minion::task::spec::StdoutMode;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -78,39 +79,44 @@ fn every_flag_of_minion_lands_where_it_belongs() {
         "--log-gzip",
         "--log-stall=1.5s",
         "--log-format=json",
+        "--print-config",
     ]);
+    assert!(options.print_config);
     assert_eq!(options.profile.km_binary.as_deref(), Some(Path::new("/opt/km")));
     assert_eq!(options.profile.path_override, "/p");
-    assert_eq!(options.grace, Some(Duration::from_secs(90)));
+    assert_eq!(options.common.grace, Some(Duration::from_secs(90)));
     assert_eq!(options.profile.restart_delay, Duration::from_secs(1));
     assert_eq!(options.profile.restart_delay_max, Duration::from_secs(120));
-    assert_eq!(options.mesos_cgroup_prefix, "a/c");
+    assert_eq!(options.common.mesos_cgroup_prefix, "a/c");
     assert_eq!(options.profile.contain_pod_resources, Some(false));
-    assert_eq!(options.cgroup_attach, CgroupAttach::Require);
-    assert_eq!(options.cgroup_drift, CgroupDrift::Reattach);
-    assert!(options.private_mountns);
-    assert_eq!(options.log.max_size, 1 << 29);
-    assert_eq!(options.log.max_age, Some(Duration::from_secs(86_400)));
-    assert_eq!(options.log.max_backups, 2);
-    assert_eq!(options.log.stdout, Stdout::Separate);
-    assert!(options.log.gzip);
-    assert_eq!(options.log.stall, Duration::from_millis(1500));
-    assert_eq!(options.log_format, LogFormat::Json);
+    assert_eq!(options.common.cgroup_attach, CgroupAttach::Require);
+    assert_eq!(options.common.cgroup_drift, CgroupDrift::Reattach);
+    assert!(options.common.private_mountns);
+    assert_eq!(options.common.log.max_size, Some(1 << 29));
+    assert_eq!(options.common.log.max_age, Some(Duration::from_secs(86_400)));
+    assert_eq!(options.common.log.max_backups, Some(2));
+    assert_eq!(options.common.log.stdout, Some(StdoutMode::Separate));
+    assert_eq!(options.common.log.gzip, Some(true));
+    assert_eq!(options.common.log_stall, Some(Duration::from_millis(1500)));
+    assert_eq!(options.common.log_format, LogFormat::Json);
     assert_eq!(forwarded(&options), Vec::<&str>::new());
-    assert_eq!(options.notices, Vec::<String>::new());
+    assert_eq!(options.common.notices, Vec::<String>::new());
 }
 
 #[test]
 fn zero_and_less_keep_every_log() {
     let options = run(&["--max-log-size=0", "--max-log-age=0", "--max-log-backups=-1"]);
-    assert_eq!((options.log.max_size, options.log.max_age, options.log.max_backups), (0, None, 0));
-    assert_eq!(run(&["--max-log-age=-1"]).log.max_age, None);
+    assert_eq!(
+        (options.common.log.max_size, options.common.log.max_age, options.common.log.max_backups),
+        (Some(0), Some(Duration::ZERO), Some(0))
+    );
+    assert_eq!(run(&["--max-log-age=-1"]).common.log.max_age, Some(Duration::ZERO));
 }
 
 #[test]
 fn a_flag_given_twice_counts_as_it_was_given_last() {
-    assert_eq!(run(&["--grace=1s", "--grace=2s"]).grace, Some(Duration::from_secs(2)));
-    assert_eq!(run(&["--stdout=discard", "--stdout=merge"]).log.stdout, Stdout::Merge);
+    assert_eq!(run(&["--grace=1s", "--grace=2s"]).common.grace, Some(Duration::from_secs(2)));
+    assert_eq!(run(&["--stdout=discard", "--stdout=merge"]).common.log.stdout, Some(StdoutMode::Merge));
 }
 
 #[test]
@@ -135,10 +141,10 @@ fn shared_flags_are_read_and_go_on() {
 fn verbosity_is_minions_and_the_executors() {
     for args in [&["-v", "2"][..], &["-v2"], &["-v=2"], &["--v=2"]] {
         let options = run(&[&["run"], args].concat());
-        assert_eq!((options.verbosity, forwarded(&options)), (2, vec!["--v=2"]), "{args:?}");
+        assert_eq!((options.common.verbosity, forwarded(&options)), (2, vec!["--v=2"]), "{args:?}");
     }
     let options = run(&["--v", "2"]);
-    assert_eq!((options.verbosity, forwarded(&options)), (2, vec!["--v", "2"]));
+    assert_eq!((options.common.verbosity, forwarded(&options)), (2, vec!["--v", "2"]));
 }
 
 #[test]
@@ -146,7 +152,7 @@ fn an_unknown_flag_goes_on_with_one_warning() {
     let options = run(&["--frob", "--max-podz=3", "--other=x", "--max_pods=1"]);
     assert_eq!(forwarded(&options), ["--frob", "--max-podz=3", "--other=x", "--max_pods=1"]);
     assert_eq!(
-        options.notices,
+        options.common.notices,
         ["not known to minion, forwarded to the executor as written: --frob, --max-podz (did you mean --max-pods?), \
           --other, --max_pods (did you mean --max-pods?)"]
     );
@@ -166,7 +172,7 @@ fn bytes_that_are_no_text_go_on_unchanged() {
 #[test]
 fn everything_behind_two_dashes_is_the_executors() {
     let options = run(&["--grace=1s", "--", "--grace=2s", "x", "--help", "--", "-q"]);
-    assert_eq!(options.grace, Some(Duration::from_secs(1)));
+    assert_eq!(options.common.grace, Some(Duration::from_secs(1)));
     assert_eq!(options.profile.trailing_args, ["--grace=2s", "x", "--help", "--", "-q"]);
 }
 
@@ -203,4 +209,40 @@ fn hidden_commands_get_their_arguments_unread() {
         Ok(Command::RehearsalInit(got)) => assert_eq!(got, args),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn supervise_takes_its_flags_and_the_executor_behind_two_dashes() {
+    let supervise = |args: &[&str]| match parse(&[&["supervise"], args].concat()) {
+        Ok(Command::Supervise(options)) => *options,
+        other => panic!("{args:?}: {other:?}"),
+    };
+    let options = supervise(&[
+        "--config=a.toml",
+        "--check",
+        "--restart-delay=1s",
+        "--restart-delay-max",
+        "2s",
+        "--grace=3s",
+        "--max-log-size=1Ki",
+        "-v2",
+        "--",
+        "run",
+        "--grace=4s",
+        "--",
+        "--help",
+    ]);
+    let expected = SuperviseOptions {
+        config: Some("a.toml".into()),
+        check: true,
+        command: ["run", "--grace=4s", "--", "--help"].map(OsString::from).to_vec(),
+        restart_delay: Duration::from_secs(1),
+        restart_delay_max: Duration::from_secs(2),
+        ..SuperviseOptions::default()
+    };
+    assert_eq!((options.common.grace, options.common.log.max_size), (Some(Duration::from_secs(3)), Some(1024)));
+    assert_eq!(options.common.verbosity, 2);
+    assert_eq!(SuperviseOptions { common: expected.common.clone(), ..options }, expected);
+    assert_eq!(supervise(&["--", "x"]), SuperviseOptions { command: vec!["x".into()], ..Default::default() });
+    assert!(matches!(parse(&["supervise", "--print-schema"]), Ok(Command::Schema(_))));
 }

@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
         let env: Vec<(OsString, OsString)> = self.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
         let directory = self.env.iter().find(|(name, _)| *name == "MESOS_DIRECTORY");
         let container = directory.and_then(|(_, path)| ContainerId::from_directory(Path::new(path)).ok());
-        let prefix = &options.mesos_cgroup_prefix;
+        let prefix = &options.common.mesos_cgroup_prefix;
         let path = container.as_ref().map(|id| format!("/{prefix}/{}", id.cgroup_path().display()));
         let host = Host {
             km: "/sandbox/km".into(),

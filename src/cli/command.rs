@@ -4,6 +4,7 @@ use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
 use super::options::{Command, DemoOptions};
 use super::plain::{self, Plain};
 use super::run_flags::RUN;
+use super::supervise_flags::{self, SUPERVISE};
 use super::usage::Usage;
 use super::{complete, control, help, man, partition, tools};
 use crate::hyperkube::value;
@@ -103,6 +104,35 @@ pub static COMMANDS: &[Row] = &[
         words: WordKind::None,
         flags: || abouts(&RUN),
         parse: partition::parse,
+    },
+    Row {
+        name: "supervise",
+        hidden: false,
+        synopsis: "[FLAGS] [--config FILE] [-- COMMAND [ARGS]]",
+        summary: "Start any executor with its sidecars and keep them (the main job without km)",
+        text: &[
+            "Starts COMMAND as the executor of the Mesos container that it was started in, and the sidecars of the file \
+             beside it, in their order. The executor never starts again: its end is the end of everything. Sidecars are \
+             kept running. Placement, logs, the grace period and the exit codes are those of minion run.",
+            "A COMMAND without a slash is looked for in PATH. The children have minion's environment.",
+        ],
+        sections: &[(
+            "The file",
+            &[
+                "TOML: [executor], any number of [[sidecar]], [log] and [stop]. Unknown keys are errors; all errors are told \
+                 at once, each with line, column and what would be right. --check tells them too, and prints the plan; \
+                 --print-schema describes every key.",
+                "Either COMMAND or the command of [executor] says what the executor is. A file that is wrong is exit code \
+                 100; a program, user or file that this machine lacks is 111.",
+            ],
+        )],
+        examples: &[
+            ("minion supervise -- ./executor --verbose", "any executor, alone"),
+            ("minion supervise --config=k3s.toml --check", "look at the plan of a file"),
+        ],
+        words: WordKind::None,
+        flags: || abouts(&SUPERVISE),
+        parse: |args| supervise_flags::parse(find("supervise").expect("supervise is a row of the table"), args),
     },
     Row {
         name: "demo",

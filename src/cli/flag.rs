@@ -36,6 +36,8 @@ pub enum Value {
 /// The headings, in the order of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
+    /// The configuration file.
+    File,
     /// What is started and stopped.
     Children,
     /// The container around it.
@@ -58,7 +60,8 @@ pub enum Group {
 
 impl Group {
     /// Every group, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::File,
         Self::Children,
         Self::Container,
         Self::Logs,
@@ -73,6 +76,7 @@ impl Group {
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
+            Self::File => "Configuration file",
             Self::Children => "Children",
             Self::Container => "Container",
             Self::Logs => "Logs of the children",

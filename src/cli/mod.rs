@@ -8,6 +8,7 @@
 //! Nothing here prints or exits: [`parse`] gives a [`Command`] or a [`Usage`].
 
 mod command;
+mod common_flags;
 mod complete;
 mod control;
 mod flag;
@@ -19,6 +20,7 @@ mod partition;
 mod plain;
 mod run_flags;
 mod setting;
+mod supervise_flags;
 mod tools;
 mod usage;
 mod word;
@@ -27,8 +29,8 @@ pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
 pub use markdown::flags_markdown;
 pub use options::{
-    AttachOptions, CgroupAttach, CgroupDrift, Command, ControlOptions, DemoOptions, DoctorOptions, LogFormat,
-    LogOptions, LookOptions, RunOptions, Stdout,
+    AttachOptions, CgroupAttach, CgroupDrift, Command, CommonOptions, ControlOptions, DemoOptions, DoctorOptions, LogFormat,
+    LookOptions, RunOptions, SuperviseOptions,
 };
 pub use usage::Usage;
 

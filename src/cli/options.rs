@@ -1,7 +1,9 @@
 //! What a command line comes to.
 
+use crate::config::Keeping;
 use crate::control::client::{Verb, Wanted};
 use crate::hyperkube::Flags;
+use crate::task::spec::LogSettings;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use std::time::Duration;
 pub enum Command {
     /// The main job.
     Run(Box<RunOptions>),
+    /// The main job for any executor.
+    Supervise(Box<SuperviseOptions>),
     /// The main job on a rehearsal agent.
     Demo(DemoOptions),
     /// Something of a running minion.
@@ -27,6 +31,8 @@ pub enum Command {
     Help(String),
     /// Name and version, for standard output.
     Version(String),
+    /// The JSON schema of the configuration file, for standard output.
+    Schema(String),
     /// A completion script, for standard output.
     Completions(String),
     /// A manual page in roff, for standard output.
@@ -40,10 +46,36 @@ pub enum Command {
 }
 
 /// What `minion run` was told. [`Default`] is the command line without a flag.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// What decides arguments and environment of the children.
     pub profile: Flags,
+    /// `--print-config`: print the two tasks as a configuration file instead.
+    pub print_config: bool,
+    /// What has nothing to do with the profile.
+    pub common: CommonOptions,
+}
+
+/// What `minion supervise` was told. [`Default`] is the command line without a flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuperviseOptions {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--check`: print the plan instead.
+    pub check: bool,
+    /// What stood behind `--`: the executor and its arguments.
+    pub command: Vec<OsString>,
+    /// `--restart-delay`, for sidecars that name none.
+    pub restart_delay: Duration,
+    /// `--restart-delay-max`, for sidecars that name none.
+    pub restart_delay_max: Duration,
+    /// What `run` has too.
+    pub common: CommonOptions,
+}
+
+/// What `run` and `supervise` have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommonOptions {
     /// `--mesos-cgroup-prefix`: a relative path without `.`, `..` and empty components.
     pub mesos_cgroup_prefix: String,
     /// `--private-mountns`.
@@ -52,44 +84,18 @@ pub struct RunOptions {
     pub cgroup_attach: CgroupAttach,
     /// `--cgroup-drift`.
     pub cgroup_drift: CgroupDrift,
-    /// `--grace`; None leaves it to the agent.
+    /// `--grace`; None leaves it to the configuration file and the agent.
     pub grace: Option<Duration>,
-    /// The children's log files.
-    pub log: LogOptions,
+    /// The children's log files, as far as flags say.
+    pub log: LogSettings,
+    /// `--log-stall`: how long a child is held back before its output is dropped, when its log cannot be written.
+    pub log_stall: Option<Duration>,
     /// `--log-format`: minion's own log.
     pub log_format: LogFormat,
     /// `-v`: minion's own verbosity.
     pub verbosity: i32,
     /// Warnings of the parser, to be logged once there is a log.
     pub notices: Vec<String>,
-}
-
-/// How the children's log files are kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogOptions {
-    /// The size in bytes beyond which a file is rotated; 0 never rotates.
-    pub max_size: u64,
-    /// The age beyond which a rotated file is removed; None keeps it whatever its age.
-    pub max_age: Option<Duration>,
-    /// How many rotated files are kept; 0 keeps all.
-    pub max_backups: u32,
-    /// Whether rotated files are compressed.
-    pub gzip: bool,
-    /// How long a child is held back before its output is dropped, when its log cannot be written.
-    pub stall: Duration,
-    /// What becomes of a child's standard output.
-    pub stdout: Stdout,
-}
-
-/// What becomes of a child's standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stdout {
-    /// Into the same log as standard error.
-    Merge,
-    /// Into a log of its own.
-    Separate,
-    /// Nowhere.
-    Discard,
 }
 
 /// Whether children are put into the container's cgroup.
@@ -197,45 +203,46 @@ pub struct AttachOptions {
 
 impl Default for DoctorOptions {
     fn default() -> Self {
-        let run = RunOptions::default();
+        let keeping = Keeping::of(LogSettings::default());
         Self {
             km_binary: None,
             grace: None,
-            mesos_cgroup_prefix: run.mesos_cgroup_prefix,
+            mesos_cgroup_prefix: CommonOptions::default().mesos_cgroup_prefix,
             private_mountns: false,
-            max_log_size: run.log.max_size,
-            max_log_backups: run.log.max_backups,
+            max_log_size: keeping.max_size,
+            max_log_backups: keeping.max_backups,
             json: false,
         }
     }
 }
 
-impl Default for RunOptions {
+impl Default for SuperviseOptions {
+    fn default() -> Self {
+        let profile = Flags::default();
+        Self {
+            config: None,
+            check: false,
+            command: Vec::new(),
+            restart_delay: profile.restart_delay,
+            restart_delay_max: profile.restart_delay_max,
+            common: CommonOptions::default(),
+        }
+    }
+}
+
+impl Default for CommonOptions {
     fn default() -> Self {
         Self {
-            profile: Flags::default(),
             mesos_cgroup_prefix: "mesos".to_owned(),
             private_mountns: false,
             cgroup_attach: CgroupAttach::Auto,
             cgroup_drift: CgroupDrift::Warn,
             grace: None,
-            log: LogOptions::default(),
+            log: LogSettings::default(),
+            log_stall: None,
             log_format: LogFormat::Text,
             verbosity: 0,
             notices: Vec::new(),
-        }
-    }
-}
-
-impl Default for LogOptions {
-    fn default() -> Self {
-        Self {
-            max_size: 10 << 20,
-            max_age: Some(Duration::from_secs(7 * 24 * 60 * 60)),
-            max_backups: 5,
-            gzip: false,
-            stall: Duration::from_secs(5),
-            stdout: Stdout::Merge,
         }
     }
 }

@@ -195,7 +195,10 @@ impl Partition {
     fn finish(mut self) -> RunOptions {
         if !self.unknown.is_empty() {
             let names = self.unknown.join(", ");
-            self.options.notices.push(format!("not known to minion, forwarded to the executor as written: {names}"));
+            self.options
+                .common
+                .notices
+                .push(format!("not known to minion, forwarded to the executor as written: {names}"));
         }
         self.options
     }

@@ -2,7 +2,7 @@
 
 use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
 use super::options::RunOptions;
-use super::setting;
+use super::{common_flags as common, setting};
 use crate::hyperkube::value;
 
 const BOOL: Value = Value::Switch;
@@ -12,7 +12,7 @@ const DURATION: Value = Value::Text("DURATION");
 
 /// Every flag that minion itself reads, in the order of the help. What the original had keeps its name and default; the
 /// shared ones go to the executor too. [GO-03] [GO-04]
-pub(super) static RUN: [Flag<RunOptions>; 34] = [
+pub(super) static RUN: [Flag<RunOptions>; 35] = [
     About::new(Group::Children, "km-binary", Value::File)
         .help(
             "The km that both children are commands of. Without it: a km beside minion, then in the sandbox, then in \
@@ -22,12 +22,7 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
     About::new(Group::Children, "path-override", Value::Text("PATH"))
         .help("PATH of the children instead of the inherited one. The working directory's bin follows in any case.")
         .sets(|o, v| put(&mut o.profile.path_override, Ok(v.into()))),
-    About::new(Group::Children, "grace", DURATION)
-        .help(
-            "The time from a stop to the end of everything, as Go (5s) or as Mesos (5secs) writes it. Without it: \
-             what the agent says, or 5s.",
-        )
-        .sets(|o, v| put(&mut o.grace, value::span(v).map(Some))),
+    common::grace(),
     About::new(Group::Children, "restart-delay", DURATION)
         .default("5s")
         .help("The wait before kube-proxy starts again. It doubles from restart to restart; a minute up resets it.")
@@ -36,10 +31,7 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
         .default("1m")
         .help("The longest wait before a restart.")
         .sets(|o, v| put(&mut o.profile.restart_delay_max, value::span(v))),
-    About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
-        .default("mesos")
-        .help("The agent's --cgroups_root: containers are below it in every hierarchy.")
-        .sets(|o, v| put(&mut o.mesos_cgroup_prefix, value::cgroup_prefix(v))),
+    common::mesos_cgroup_prefix(),
     About::new(Group::Container, "contain-pod-resources", BOOL)
         .default("true")
         .help(
@@ -47,48 +39,15 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
              because pod cgroups there stop the agent's recovery.",
         )
         .sets(|o, v| put(&mut o.profile.contain_pod_resources, value::boolean(v).map(Some))),
-    About::new(Group::Container, "cgroup-attach", Value::Choice(setting::CGROUP_ATTACH))
-        .default("auto")
-        .help(
-            "Put children into the container's cgroups: where they are found (auto), or start nothing without them \
-             (require), or never (off).",
-        )
-        .sets(|o, v| put(&mut o.cgroup_attach, setting::cgroup_attach(v))),
-    About::new(Group::Container, "cgroup-drift", Value::Choice(setting::CGROUP_DRIFT))
-        .default("warn")
-        .help("What to do when a child has left the container's cgroups.")
-        .sets(|o, v| put(&mut o.cgroup_drift, setting::cgroup_drift(v))),
-    About::new(Group::Container, "private-mountns", BOOL)
-        .default("false")
-        .help("Start the children in a mount namespace of their own: the host's mounts come in, theirs stay inside.")
-        .sets(|o, v| put(&mut o.private_mountns, value::boolean(v))),
-    About::new(Group::Logs, "max-log-size", Value::Text("QUANTITY"))
-        .default("10Mi")
-        .help("The size at which a log is rotated, as Kubernetes writes quantities. 0 never rotates.")
-        .sets(|o, v| put(&mut o.log.max_size, value::bytes(v))),
-    About::new(Group::Logs, "max-log-age", Value::Text("DAYS"))
-        .default("7")
-        .help("Rotated logs older than this are removed. 0 keeps them whatever their age.")
-        .sets(|o, v| put(&mut o.log.max_age, setting::days(v))),
-    About::new(Group::Logs, "max-log-backups", NUMBER)
-        .default("5")
-        .help("How many rotated logs of a child are kept. 0 keeps all.")
-        .sets(|o, v| put(&mut o.log.max_backups, setting::count(v))),
-    About::new(Group::Logs, "stdout", Value::Choice(setting::STDOUT))
-        .default("merge")
-        .help("A child's standard output: into the same log as its standard error, into one of its own, or nowhere.")
-        .sets(|o, v| put(&mut o.log.stdout, setting::stdout(v))),
-    About::new(Group::Logs, "log-gzip", BOOL)
-        .default("false")
-        .help("Compress rotated logs.")
-        .sets(|o, v| put(&mut o.log.gzip, value::boolean(v))),
-    About::new(Group::Logs, "log-stall", DURATION)
-        .default("5s")
-        .help(
-            "How long a child waits when its log cannot be written. After that its output is dropped and counted until \
-             there is space again.",
-        )
-        .sets(|o, v| put(&mut o.log.stall, value::span(v))),
+    common::cgroup_attach(),
+    common::cgroup_drift(),
+    common::private_mountns(),
+    common::max_log_size(),
+    common::max_log_age(),
+    common::max_log_backups(),
+    common::stdout(),
+    common::log_gzip(),
+    common::log_stall(),
     About::new(Group::Proxy, "run-proxy", BOOL)
         .default("true")
         .help("Keep a kube-proxy running beside the executor.")
@@ -156,11 +115,12 @@ pub(super) static RUN: [Flag<RunOptions>; 34] = [
         .short('v')
         .default("0")
         .help("The log verbosity of minion and the executor.")
-        .sets_and_forwards(|o, v| put(&mut o.verbosity, value::int32(v))),
-    About::new(Group::Minion, "log-format", Value::Choice(setting::LOG_FORMAT))
-        .default("text")
-        .help("The form of minion's own log on standard error.")
-        .sets(|o, v| put(&mut o.log_format, setting::log_format(v))),
+        .sets_and_forwards(|o, v| put(&mut o.common.verbosity, value::int32(v))),
+    About::new(Group::File, "print-config", BOOL)
+        .default("false")
+        .help("Print the two children as a file for minion supervise --config, and start nothing.")
+        .sets(|o, v| put(&mut o.print_config, value::boolean(v))),
+    common::log_format(),
     help_flag(),
     version_flag(),
 ];

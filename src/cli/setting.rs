@@ -1,17 +1,18 @@
 //! Values of minion's own flags.
 
-use super::options::{CgroupAttach, CgroupDrift, LogFormat, Stdout};
+use super::options::{CgroupAttach, CgroupDrift, LogFormat};
 use crate::hyperkube::duration::GoDuration;
 use crate::hyperkube::value::{self, Refusal};
+use crate::task::spec::StdoutMode;
 use std::ffi::OsStr;
 use std::time::Duration;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// A number of days. None for 0 and below: whatever the age, as in the original.
-pub(super) fn days(value: &OsStr) -> Result<Option<Duration>, Refusal> {
+/// A number of days. Zero for what is below: whatever the age, as in the original.
+pub(super) fn days(value: &OsStr) -> Result<Duration, Refusal> {
     let days = u64::try_from(value::int64(value)?).unwrap_or(0);
-    Ok((days > 0).then(|| Duration::from_secs(days.saturating_mul(DAY))))
+    Ok(Duration::from_secs(days.saturating_mul(DAY)))
 }
 
 /// A number of files. 0 for 0 and below: all of them, as in the original.
@@ -30,14 +31,14 @@ pub(super) fn seconds(value: &OsStr) -> Result<GoDuration, Refusal> {
     }
 }
 
-/// The words of [`Stdout`], as the table offers them.
+/// The words of [`StdoutMode`], as the table offers them.
 pub(super) const STDOUT: &[&str] = &["merge", "separate", "discard"];
 
-pub(super) fn stdout(value: &OsStr) -> Result<Stdout, Refusal> {
+pub(super) fn stdout(value: &OsStr) -> Result<StdoutMode, Refusal> {
     match value.to_str() {
-        Some("merge") => Ok(Stdout::Merge),
-        Some("separate") => Ok(Stdout::Separate),
-        Some("discard") => Ok(Stdout::Discard),
+        Some("merge") => Ok(StdoutMode::Merge),
+        Some("separate") => Ok(StdoutMode::Separate),
+        Some("discard") => Ok(StdoutMode::Discard),
         _ => Err(Refusal { wrong: "no such choice", takes: "merge, separate or discard" }),
     }
 }

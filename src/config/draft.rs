@@ -21,6 +21,8 @@ pub(super) struct Task {
     pub(super) at: usize,
     pub(super) name: Option<Placed<String>>,
     pub(super) command: Option<Placed<Vec<String>>>,
+    /// Whether there is a command, be it a wrong one.
+    pub(super) has_command: bool,
     pub(super) environment: Vec<(String, String)>,
     pub(super) environment_file: Option<Placed<PathBuf>>,
     pub(super) clear_environment: bool,

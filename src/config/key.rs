@@ -3,7 +3,6 @@
 use super::node::{Node, in_order};
 use super::placed::{Findings, Wrong};
 use crate::near;
-use std::fmt::Write as _;
 use toml::de::DeTable;
 
 /// What every output says of a key.
@@ -63,7 +62,11 @@ impl Takes {
             Self::Text(words) => words.to_owned(),
             Self::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-                quoted.join(" or ")
+                match quoted.split_last() {
+                    Some((last, [])) => last.clone(),
+                    Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+                    None => String::new(),
+                }
             }
             Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
             Self::Switch => "true or false".to_owned(),
@@ -159,12 +162,7 @@ where
 fn unknown<T>(name: &str, keys: &'static [Key<T>]) -> (String, String) {
     let hint = match near::nearest(name, keys.iter().map(|key| key.about.name)) {
         Some(near) => format!("did you mean {near}?"),
-        None => {
-            let mut hint = String::from("known here: ");
-            // Writing to a String cannot fail.
-            let _ = write!(hint, "{}", names(&abouts(keys)));
-            hint
-        }
+        None => format!("known here: {}", names(&abouts(keys))),
     };
     (format!("{name}: no such key"), hint)
 }

@@ -111,7 +111,10 @@ const fn command(required: bool) -> Key<Task> {
             "The program and its arguments. No shell reads them. A program without a slash is looked for in the task's \
              PATH; a relative path starts in the sandbox.",
         )
-        .sets(|task, node, _| put(&mut task.command, value::command(node).map(Some)))
+        .sets(|task, node, _| {
+            task.has_command = true;
+            put(&mut task.command, value::command(node).map(Some))
+        })
 }
 
 const fn after() -> Key<Task> {

@@ -10,6 +10,7 @@
 mod account;
 mod draft;
 mod environment;
+mod keeping;
 mod key;
 mod keys;
 mod nested;
@@ -22,6 +23,7 @@ mod resolve;
 mod schema;
 mod value;
 
+pub use keeping::{Keeping, STALL, layered};
 pub use key::{About, Takes};
 pub use placed::{Fault, Problem};
 pub use plan::plan;
@@ -98,24 +100,18 @@ pub fn keys() -> Vec<&'static About> {
 fn resolve(document: Document, context: &Context<'_>, findings: &mut Findings<'_>) -> Loaded {
     let Document { executor, sidecars, log, grace } = document;
     let executor = executor.unwrap_or_default();
-    let named = sidecars.iter().filter_map(|task| Some((task.name.as_ref()?.value.as_str(), task)));
-    let mut named: Vec<(&str, &Task)> = named.collect();
+    let helpers = sidecars.iter().filter_map(|task| Some((task.name.as_ref()?.value.as_str(), task)));
+    let helpers: Vec<(&str, &Task)> = helpers.collect();
+    let mut named = helpers.clone();
     named.push((order::EXECUTOR, &executor));
     order::check(&named, findings);
     let mut tasks = Vec::with_capacity(named.len());
-    for (name, draft) in named {
-        let role = if name == order::EXECUTOR { Role::Executor } else { Role::Helper };
-        let written = draft.command.as_ref();
-        let args: Vec<OsString> = match role {
-            Role::Executor => executor_command(draft, context, findings),
-            Role::Helper => written.map(words).unwrap_or_default(),
-        };
-        if !args.is_empty() {
-            let at = written.map_or(draft.at, |command| command.at);
-            let mut resolver = Resolver { context, findings };
-            tasks.push(resolver.task(name, role, draft, &Placed::new(at, &args)));
-        }
+    for (name, draft) in helpers {
+        let args = draft.command.as_ref().map(words).unwrap_or_default();
+        tasks.push(Resolver { context, findings }.task(name, Role::Helper, draft, &args));
     }
+    let args = executor_command(&executor, context, findings);
+    tasks.push(Resolver { context, findings }.task(order::EXECUTOR, Role::Executor, &executor, &args));
     Loaded { tasks, log: log.settings, stall: log.stall, grace }
 }
 
@@ -126,6 +122,8 @@ fn words(command: &Placed<Vec<String>>) -> Vec<OsString> {
 /// The command line's, or the file's: exactly one of them.
 fn executor_command(draft: &Task, context: &Context<'_>, findings: &mut Findings<'_>) -> Vec<OsString> {
     match (&draft.command, context.command) {
+        // It was named and refused.
+        (None, _) if draft.has_command => Vec::new(),
         (None, []) => {
             let hint = "[executor] command = [\"/bin/prog\"], or behind -- on the command line";
             findings.add(draft.at, "nothing says what the executor is", hint);

@@ -15,10 +15,10 @@ pub(super) fn check(tasks: &[(&str, &Task)], findings: &mut Findings<'_>) {
         taken(name, task, &tasks[..nth], findings);
         for after in &task.after {
             if tasks.iter().all(|(known, _)| *known != after.value) {
-                let known: Vec<&str> = tasks.iter().map(|(known, _)| *known).collect();
-                let hint = match near::nearest(&after.value, known.iter().copied()) {
+                let known = || tasks.iter().map(|(known, _)| *known);
+                let hint = match near::nearest(&after.value, known()) {
                     Some(near) => format!("did you mean {near}?"),
-                    None => format!("the tasks are {}", known.join(", ")),
+                    None => format!("the tasks are {}", known().collect::<Vec<_>>().join(", ")),
                 };
                 findings.add(after.at, format!("after: no such task: {:?}", after.value), hint);
             }

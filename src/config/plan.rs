@@ -2,7 +2,7 @@
 
 use super::order;
 use super::value::RESOURCES;
-use super::{Context, Loaded};
+use super::{Context, Keeping, Loaded, layered};
 use crate::hyperkube::duration::GoDuration;
 use crate::mesos::is_secret;
 use crate::task::spec::{Health, Hook, Limited, LogSettings, Probe, ReadyWay, StdoutMode};
@@ -179,33 +179,27 @@ fn hook_of(hook: &Hook) -> String {
 
 /// `SIGTERM`, or the number of a signal without a name.
 fn signal(number: i32) -> String {
-    nix::sys::signal::Signal::try_from(number).map_or_else(|_| number.to_string(), |signal| signal.to_string())
+    signal_hook::low_level::signal_name(number).map_or_else(|| number.to_string(), str::to_owned)
 }
 
 fn log(name: &str, own: LogSettings, loaded: &Loaded) -> String {
-    let common = loaded.log;
-    let size = match own.max_size.or(common.max_size) {
-        None => "10Mi".to_owned(),
-        Some(0) => "no size".to_owned(),
-        Some(bytes) => format!("{bytes} bytes"),
+    let keeping = Keeping::of(layered(own, loaded.log));
+    let size = match keeping.max_size {
+        0 => "never rotated".to_owned(),
+        bytes => format!("rotated at {bytes} bytes"),
     };
-    let age = match own.max_age.or(common.max_age) {
-        None => "7 days".to_owned(),
-        Some(Duration::ZERO) => "any age".to_owned(),
-        Some(age) => span(age),
+    let age = keeping.max_age.map_or_else(|| "of any age".to_owned(), |age| format!("up to {} old", span(age)));
+    let backups = match keeping.max_backups {
+        0 => "all backups".to_owned(),
+        backups => count(backups as usize, "backup"),
     };
-    let backups = match own.max_backups.or(common.max_backups) {
-        None => "5 backups".to_owned(),
-        Some(0) => "all backups".to_owned(),
-        Some(backups) => count(backups as usize, "backup"),
-    };
-    let gzip = if own.gzip.or(common.gzip).unwrap_or(false) { ", packed" } else { "" };
-    let stdout = match own.stdout.or(common.stdout).unwrap_or_default() {
+    let gzip = if keeping.gzip { ", packed" } else { "" };
+    let stdout = match keeping.stdout {
         StdoutMode::Merge => "stdout in it".to_owned(),
         StdoutMode::Separate => format!("stdout in {name}.stdout.log"),
         StdoutMode::Discard => "stdout nowhere".to_owned(),
     };
-    format!("{name}.log, rotated at {size}; {backups} up to {age}{gzip}; {stdout}")
+    format!("{name}.log, {size}; {backups} {age}{gzip}; {stdout}")
 }
 
 fn span(span: Duration) -> String {

@@ -18,18 +18,16 @@ pub(super) struct Resolver<'a, 'f> {
     pub(super) findings: &'a mut Findings<'f>,
 }
 
-/// A command and the place that names it.
-type Command<'a> = Placed<&'a [OsString]>;
-
 impl Resolver<'_, '_> {
     /// The task, or what came of it before something was missing: then there is a finding.
-    pub(super) fn task(&mut self, name: &str, role: Role, draft: &Task, command: &Command<'_>) -> TaskSpec {
+    pub(super) fn task(&mut self, name: &str, role: Role, draft: &Task, args: &[OsString]) -> TaskSpec {
         let restart = self.restart(role, draft);
         let env = self.environment(draft);
         let path = path_of(&env);
-        let program = self.program(command, &path);
+        let at = draft.command.as_ref().map_or(draft.at, |command| command.at);
+        let program = args.first().map(|program| self.program(at, program, &path)).unwrap_or_default();
         let mut task = TaskSpec {
-            args: command.value.to_vec(),
+            args: args.to_vec(),
             start_limit: draft.start_limit,
             attributes: self.attributes(draft),
             after: unique(&draft.after),
@@ -160,21 +158,19 @@ impl Resolver<'_, '_> {
     /// Of hooks and probes the first argument is what is executed.
     fn args(&mut self, command: &Placed<Vec<String>>, path: &OsStr) -> Vec<OsString> {
         let mut args: Vec<OsString> = command.value.iter().map(OsString::from).collect();
-        args[0] = self.program(&Placed::new(command.at, &args), path).into();
+        args[0] = self.program(command.at, &args[0], path).into();
         args
     }
 
     /// The file to execute. A name without a slash is looked for in PATH.
-    fn program(&mut self, command: &Command<'_>, path: &OsStr) -> PathBuf {
-        let program = Path::new(&command.value[0]);
-        if program.components().count() > 1 || program.is_absolute() || program.as_os_str().to_str().is_none() {
-            return self.absolute(program);
-        }
-        let name = program.to_str().unwrap_or_default();
+    fn program(&mut self, at: usize, program: &OsStr, path: &OsStr) -> PathBuf {
+        let Some(name) = program.to_str().filter(|name| !name.contains('/')) else {
+            return self.absolute(Path::new(program));
+        };
         in_path(name, Some(path), self.context.is_executable).unwrap_or_else(|| {
             let message = format!("command: no executable {name:?} in PATH ({path:?})");
-            self.findings.lacks(command.at, message, format!("a path, such as \"./{name}\", says where it is"));
-            program.to_owned()
+            self.findings.lacks(at, message, format!("a path, such as \"./{name}\", says where it is"));
+            PathBuf::from(program)
         })
     }
 

@@ -5,7 +5,7 @@ use super::node::{Node, in_order};
 use super::placed::{Placed, Wrong};
 use crate::hyperkube::value;
 use crate::task::spec::{Probe, ResourceLimit};
-use nix::sys::signal::Signal;
+use signal_hook::low_level::signal_name;
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -53,7 +53,8 @@ pub(super) fn signal(node: Node<'_>) -> Result<i32, Wrong> {
             let text = node.text()?;
             let upper = text.to_ascii_uppercase();
             let name = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
-            name.parse::<Signal>().map_err(|_| Wrong::new(format!("no such signal: {text:?}")))? as i32
+            let found = (1..=64).find(|number| signal_name(*number) == Some(name.as_str()));
+            found.ok_or_else(|| Wrong::new(format!("no such signal: {text:?}")))?
         }
     };
     match number {

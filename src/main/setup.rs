@@ -2,25 +2,25 @@
 //!
 //! 1. signals blocked (the caller did), fds close-on-exec, subreaper
 //! 2. the private mount namespace: before any thread
-//! 3. the placement, the profile, the logs: all errors of set-up come from here, and nothing is started yet
+//! 3. the placement, the tasks of the front end, the logs: all errors of set-up come from here, and nothing is started yet
 //! 4. the loop: the first children, then the log thread
 
-use minion::cgroup::{self, Layout, OomWatch, Placement, Validated, Verdict};
-use minion::cli::{CgroupAttach, CgroupDrift, LogFormat, RunOptions, Stdout};
+use crate::front::Machine;
+use minion::cgroup::{OomWatch, Placement, Validated, Verdict};
+use minion::cli::{CgroupAttach, CgroupDrift, CommonOptions, LogFormat};
+use minion::config::{self, Keeping, Loaded};
 use minion::control::protocol::Container;
 use minion::error::{During, Error, Result};
-use minion::hyperkube::{self, CgroupRoot, Host, Profile};
 use minion::log::{Diagnostics, LogThread, Policy};
 use minion::mesos::Environment;
 use minion::namespace;
 use minion::process::{signals::Signals, startup};
 use minion::supervisor::{self, About, Drifted, Manager, Plan, Planned, Surroundings};
-use minion::task::{TaskSpec, ending};
+use minion::task::ending;
+use minion::task::spec::StdoutMode;
 use minion::trace::{self, Format};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
@@ -29,8 +29,11 @@ const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 /// How long the last lines may take when set-up failed.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
+/// What is to be run on a machine, and how its logs are kept: a front end.
+pub(crate) type FrontEnd<'a> = &'a dyn Fn(&Machine) -> Result<Loaded>;
+
 /// Sets everything up and supervises. Gives the exit code; an error is one that came before there was a log.
-pub(crate) fn prepare(options: &RunOptions, signals: Signals) -> Result<u8> {
+pub(crate) fn prepare(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals) -> Result<u8> {
     let format = match options.log_format {
         LogFormat::Text => Format::Text,
         LogFormat::Json => Format::Json,
@@ -39,7 +42,7 @@ pub(crate) fn prepare(options: &RunOptions, signals: Signals) -> Result<u8> {
     trace::init(format, options.verbosity, diagnostics.clone());
     trace::report_panics();
     options.notices.iter().for_each(|notice| warn!("{notice}"));
-    let outcome = set_up(options, signals, &diagnostics).and_then(supervisor::run);
+    let outcome = set_up(options, front, signals, &diagnostics).and_then(supervisor::run);
     let code = match outcome {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
@@ -52,25 +55,24 @@ pub(crate) fn prepare(options: &RunOptions, signals: Signals) -> Result<u8> {
     Ok(code)
 }
 
-fn set_up(options: &RunOptions, signals: Signals, diagnostics: &Diagnostics) -> Result<Plan> {
+fn set_up(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals, diagnostics: &Diagnostics) -> Result<Plan> {
     startup::close_inherited_fds_on_exec()?;
     startup::become_subreaper()?;
     let mounts = options.private_mountns.then(namespace::enter_private_mounts).transpose()?;
-    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let environment = Environment::from_vars(&variables);
-    let placement = cgroup::discover(&cgroup::Sources::read()?, &options.mesos_cgroup_prefix, &environment);
-    let cgroups = cgroups(options, &placement)?;
+    let machine = Machine::discover(&options.mesos_cgroup_prefix)?;
+    let cgroups = cgroups(options, &machine.placement)?;
     let oom = cgroups.as_ref().and_then(watch_oom);
-    let profile = profile(options, &variables, &environment, &placement)?;
-    let (tasks, logs) = logs(options, profile.tasks, diagnostics)?;
+    let loaded = front(&machine)?;
+    let given = loaded.grace;
+    let (tasks, logs) = logs(loaded, diagnostics)?;
     let drifted = match options.cgroup_drift {
         CgroupDrift::Warn => Drifted::Warn,
         CgroupDrift::Reattach => Drifted::Reattach,
     };
-    let grace = grace(options, &environment);
-    let (about, budget) = (About { container: container(&placement), grace }, ending::budget(grace));
+    let grace = grace(given, &machine.environment);
+    let (about, budget) = (About { container: container(&machine.placement), grace }, ending::budget(grace));
     let surroundings = Surroundings { cgroups, drifted, oom, mounts };
-    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&variables), about })
+    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&machine.variables), about })
 }
 
 /// The service manager that started minion, where one did (`sd_notify(3)`).
@@ -99,7 +101,7 @@ fn container(placement: &Placement) -> Container {
 }
 
 /// The container's cgroups, opened and checked, and a word on how they are known.
-fn cgroups(options: &RunOptions, placement: &Placement) -> Result<Option<Validated>> {
+fn cgroups(options: &CommonOptions, placement: &Placement) -> Result<Option<Validated>> {
     if options.cgroup_attach == CgroupAttach::Off {
         info!("cgroups are left alone: --cgroup-attach=off");
         return Ok(None);
@@ -135,81 +137,36 @@ fn watch_oom(cgroups: &Validated) -> Option<OomWatch> {
     })
 }
 
-fn profile(
-    options: &RunOptions,
-    variables: &[(OsString, OsString)],
-    environment: &Environment,
-    placement: &Placement,
-) -> Result<Profile> {
-    let cwd = std::env::current_dir().ok();
-    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-    let exe = std::env::current_exe().ok();
-    let (km, why) = hyperkube::locate_km(
-        options.profile.km_binary.as_deref(),
-        exe.as_deref().and_then(Path::parent),
-        environment.sandbox.as_deref().or(cwd.as_deref()),
-        path,
-        &is_executable,
-    )?;
-    info!("the children are commands of {km:?}, found by: {why}");
-    let host = Host {
-        km,
-        cwd,
-        cgroup_root: cgroup_root(placement),
-        container: placement.container_id().map(|id| id.own().to_owned()),
-        read: &|path| std::fs::read(path),
-    };
-    let profile = hyperkube::profile(&options.profile, variables, &host)?;
-    for notice in &profile.notices {
-        if notice.warn { warn!("{}", notice.text) } else { info!("{}", notice.text) }
-    }
-    Ok(profile)
-}
-
-fn cgroup_root(placement: &Placement) -> CgroupRoot {
-    let Some(root) = placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok())
-    else {
-        return CgroupRoot::Unknown;
-    };
-    match placement.layout {
-        Layout::Unified => CgroupRoot::Unified(root),
-        Layout::Legacy | Layout::Hybrid | Layout::None => CgroupRoot::Path(root),
-    }
-}
-
-pub(crate) fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
 /// The log of each task, opened and checked, and the log thread that is to start.
-fn logs(options: &RunOptions, specs: Vec<TaskSpec>, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogThread)> {
+fn logs(loaded: Loaded, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogThread)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let sandbox =
         rustix::fs::openat(CWD, ".", flags, Mode::empty()).during("open", "the sandbox (working directory)")?;
+    let common = Keeping::of(loaded.log);
     let policy = Policy {
-        max_size: options.log.max_size,
-        max_age: options.log.max_age,
-        max_backups: options.log.max_backups,
-        gzip: options.log.gzip,
-        stall: options.log.stall,
+        max_size: common.max_size,
+        max_age: common.max_age,
+        max_backups: common.max_backups,
+        gzip: common.gzip,
+        stall: loaded.stall.unwrap_or(config::STALL),
     };
     let mut logs = LogThread::prepare(sandbox, policy, diagnostics.clone())?;
-    let mut tasks = Vec::with_capacity(specs.len());
-    for spec in specs {
+    let mut tasks = Vec::with_capacity(loaded.tasks.len());
+    for spec in loaded.tasks {
         let log = logs.open(&spec.name)?;
-        let stdout = match options.log.stdout {
-            Stdout::Merge => supervisor::Stdout::Merged,
-            Stdout::Discard => supervisor::Stdout::Discarded,
-            Stdout::Separate => supervisor::Stdout::Separate(logs.open(&format!("{}.stdout", spec.name))?),
+        let stdout = match spec.log.stdout.unwrap_or(common.stdout) {
+            StdoutMode::Merge => supervisor::Stdout::Merged,
+            StdoutMode::Discard => supervisor::Stdout::Discarded,
+            StdoutMode::Separate => supervisor::Stdout::Separate(logs.open(&format!("{}.stdout", spec.name))?),
         };
         tasks.push(Planned { spec, log, stdout });
     }
     Ok((tasks, logs))
 }
 
-/// `--grace`, or what the agent says, or its default.
-fn grace(options: &RunOptions, environment: &Environment) -> Duration {
-    match (options.grace, &environment.grace) {
+/// What flag or file say, or what the agent says, or its default.
+fn grace(given: Option<Duration>, environment: &Environment) -> Duration {
+    match (given, &environment.grace) {
         (Some(grace), _) => grace,
         (None, Some(Ok(grace))) => *grace,
         (None, None) => DEFAULT_GRACE,

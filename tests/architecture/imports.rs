@@ -7,9 +7,11 @@ use std::path::Path;
 /// The modules of `src`, each with those that it may use. `cli` and the program itself may use every one.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
+    ("near", &[]),
     ("mesos", &["error"]),
     ("task", &["error"]),
     ("hyperkube", &["error", "mesos", "task"]),
+    ("config", &["error", "hyperkube", "mesos", "near", "task"]),
     ("process", &["error"]),
     ("cgroup", &["error", "mesos", "process"]),
     ("namespace", &["error", "mesos", "process"]),
@@ -25,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const TOP: [&str; 3] = ["cli", "main", "lib"];
 
 /// Modules that decide and do nothing: what they are not to name.
-const PURE: [&str; 3] = ["hyperkube", "mesos", "task"];
+const PURE: [&str; 5] = ["config", "hyperkube", "mesos", "near", "task"];
 const EFFECTS: [&str; 10] = [
     "std::fs",
     "std::process",
@@ -49,6 +51,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("memmap2", &["log"]),
     ("pidfd", &["process"]),
     ("serde_saphyr", &["hyperkube"]),
+    ("toml", &["config"]),
     ("tracing", &["main", "supervisor", "trace"]),
 ];
 

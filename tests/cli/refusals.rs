@@ -28,6 +28,18 @@ fn a_command_that_is_not_understood_is_refused() {
         (&["demo", "--frob"], "--frob: no such flag of minion demo", "minion demo --help lists its flags"),
         (&["demo", "--keeep"], "--keeep: no such flag of minion demo", "did you mean --keep?"),
         (&["demo", "--keep=x"], "--keep: not a boolean: \"x\"", "--keep takes true or false"),
+        (
+            &["supervise"],
+            "supervise: nothing to run",
+            "minion supervise -- COMMAND [ARGS], or --config=FILE with an [executor]",
+        ),
+        (&["supervise", "--", ""], "supervise: the executor has no name", "minion supervise -- COMMAND [ARGS]"),
+        (
+            &["supervise", "./executor"],
+            "stray word: \"./executor\"",
+            "the executor and its arguments stand behind --: minion supervise -- COMMAND [ARGS]",
+        ),
+        (&["supervise", "--confg=x", "--", "x"], "--confg: no such flag of minion supervise", "did you mean --config?"),
         (&["completions"], "completions: no shell", "minion completions bash, zsh or fish"),
         (&["completions", "sh"], "completions: no such shell: \"sh\"", "minion completions bash, zsh or fish"),
     ]);

@@ -1,6 +1,7 @@
 //! Command lines and the argument lists of both children.
 
 use super::{DIRECTORY, Machine, has, options, refusal};
+use minion::config::Keeping;
 use minion::task::{Restart, Role};
 use std::time::Duration;
 
@@ -84,9 +85,9 @@ fn the_schedulers_line_gives_the_two_lists_of_the_original() {
 #[test]
 fn the_schedulers_line_is_understood_whole_without_a_warning() {
     let options = options(&SCHEDULER);
-    assert_eq!(options.notices, Vec::<String>::new());
-    assert_eq!((options.verbosity, options.log.max_backups), (1, 5));
-    assert_eq!(options.mesos_cgroup_prefix, "mesos");
+    assert_eq!(options.common.notices, Vec::<String>::new());
+    assert_eq!((options.common.verbosity, Keeping::of(options.common.log).max_backups), (1, 5));
+    assert_eq!(options.common.mesos_cgroup_prefix, "mesos");
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn the_optional_flags_of_the_scheduler_are_understood_too() {
         "--network-plugin=cni",
     ];
     let options = options(&[&SCHEDULER[..], &more].concat());
-    assert_eq!(options.notices, Vec::<String>::new());
+    assert_eq!(options.common.notices, Vec::<String>::new());
     assert_eq!(options.profile.executor_args[12..], more);
 }
 
@@ -235,7 +236,7 @@ fn flags_of_glog_and_cadvisor_are_accepted_and_go_nowhere() {
         "--ir-percentile=90",
     ];
     assert_eq!(Machine::agent().executor(&args)[2], "--kubelet-cgroups=");
-    assert_eq!(options(&args).notices, Vec::<String>::new());
+    assert_eq!(options(&args).common.notices, Vec::<String>::new());
 }
 
 #[test]

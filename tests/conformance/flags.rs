@@ -1,21 +1,23 @@
 //! The flags of the original: their defaults, their types and their syntax.
 
 use super::{options, refusal};
-use minion::cli::{CgroupAttach, CgroupDrift, LogFormat, Stdout};
+use minion::cli::{CgroupAttach, CgroupDrift, LogFormat};
+use minion::config::{Keeping, STALL};
 use minion::hyperkube::executor;
 use minion::hyperkube::value::Kind;
+use minion::task::spec::StdoutMode;
 use std::time::Duration;
 
 #[test]
 fn the_defaults_are_the_originals() {
     let options = options(&["run"]);
-    assert_eq!(options.mesos_cgroup_prefix, "mesos");
-    assert!(!options.private_mountns);
+    assert_eq!(options.common.mesos_cgroup_prefix, "mesos");
+    assert!(!options.common.private_mountns);
     assert_eq!(options.profile.path_override, "");
     assert_eq!(options.profile.contain_pod_resources, None);
-    assert_eq!(options.log.max_size, 10 * 1024 * 1024);
-    assert_eq!(options.log.max_age, Some(Duration::from_secs(7 * 86_400)));
-    assert_eq!(options.log.max_backups, 5);
+    assert_eq!(Keeping::of(options.common.log).max_size, 10 * 1024 * 1024);
+    assert_eq!(Keeping::of(options.common.log).max_age, Some(Duration::from_secs(7 * 86_400)));
+    assert_eq!(Keeping::of(options.common.log).max_backups, 5);
     let proxy = options.profile.proxy;
     assert!(proxy.run && !proxy.bindall);
     assert_eq!((proxy.kubeconfig.len(), proxy.logv, proxy.conntrack_max), (0, 0, 0));
@@ -23,18 +25,19 @@ fn the_defaults_are_the_originals() {
     assert_eq!(proxy.conntrack_tcp_timeout_established.as_nanos(), 0);
     assert_eq!(options.profile.housekeeping_interval.to_string(), "10s");
     assert_eq!(options.profile.global_housekeeping_interval.to_string(), "1m0s");
-    assert_eq!(options.verbosity, 0);
+    assert_eq!(options.common.verbosity, 0);
 }
 
 #[test]
 fn the_defaults_of_what_is_new_change_nothing() {
     let options = options(&["run"]);
-    assert_eq!((options.cgroup_attach, options.cgroup_drift), (CgroupAttach::Auto, CgroupDrift::Warn));
-    assert_eq!((options.grace, options.log_format), (None, LogFormat::Text));
+    assert_eq!((options.common.cgroup_attach, options.common.cgroup_drift), (CgroupAttach::Auto, CgroupDrift::Warn));
+    assert_eq!((options.common.grace, options.common.log_format), (None, LogFormat::Text));
     assert_eq!(options.profile.restart_delay, Duration::from_secs(5));
     assert_eq!(options.profile.restart_delay_max, Duration::from_secs(60));
-    assert_eq!((options.log.stdout, options.log.gzip), (Stdout::Merge, false));
-    assert_eq!(options.log.stall, Duration::from_secs(5));
+    let keeping = Keeping::of(options.common.log);
+    assert_eq!((keeping.stdout, keeping.gzip), (StdoutMode::Merge, false));
+    assert_eq!((options.common.log_stall, STALL), (None, Duration::from_secs(5)));
 }
 
 /// A value that a flag of this kind takes, and one that it does not.
@@ -74,7 +77,7 @@ fn each_flag_that_km_took_everywhere_is_accepted_and_checked() {
     for (name, kind) in executor::globals() {
         let (good, bad) = samples(kind);
         let accepted = options(&[&format!("--{name}={good}")]);
-        assert!(accepted.profile.executor_args.is_empty() && accepted.notices.is_empty(), "{name}");
+        assert!(accepted.profile.executor_args.is_empty() && accepted.common.notices.is_empty(), "{name}");
         if let Some(bad) = bad {
             assert!(refusal(&[&format!("--{name}={bad}")]).contains(name));
         }
@@ -85,7 +88,7 @@ fn each_flag_that_km_took_everywhere_is_accepted_and_checked() {
 fn flags_of_an_older_executor_go_on_with_a_warning() {
     let options = options(&["--shutdown-fd=3", "--shutdown-fifo=/x"]);
     assert_eq!(options.profile.executor_args, ["--shutdown-fd=3", "--shutdown-fifo=/x"]);
-    assert_eq!(options.notices.len(), 1);
+    assert_eq!(options.common.notices.len(), 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! with real processes.
 
 use super::{Machine, has, options, refusal};
+use minion::config::Keeping;
 use minion::hyperkube::locate_km;
 use minion::mesos::ContainerId;
 use std::ffi::OsStr;
@@ -54,17 +55,17 @@ fn weakness_13_path_is_right_without_path_and_without_a_working_directory() {
 #[test]
 fn weakness_14_verbosity_is_minions_own_too() {
     let options = options(&["--v=2"]);
-    assert_eq!(options.verbosity, 2);
+    assert_eq!(options.common.verbosity, 2);
     assert_eq!(options.profile.executor_args, ["--v=2"]);
 }
 
 #[test]
 fn weakness_15_a_log_size_of_zero_never_rotates_and_a_negative_one_is_refused() {
-    assert_eq!(options(&["--max-log-size=0"]).log.max_size, 0);
+    assert_eq!(Keeping::of(options(&["--max-log-size=0"]).common.log).max_size, 0);
     assert_eq!(refusal(&["--max-log-size=-1"]), "minion: --max-log-size: negative: \"-1\"");
     // Neither rounded up to a megabyte nor down to one.
-    assert_eq!(options(&["--max-log-size=1"]).log.max_size, 1);
-    assert_eq!(options(&["--max-log-size=1500Ki"]).log.max_size, 1500 * 1024);
+    assert_eq!(Keeping::of(options(&["--max-log-size=1"]).common.log).max_size, 1);
+    assert_eq!(Keeping::of(options(&["--max-log-size=1500Ki"]).common.log).max_size, 1500 * 1024);
 }
 
 #[test]

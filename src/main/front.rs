@@ -1,0 +1,143 @@
+//! The two front ends of the one supervisor: the hyperkube profile, and any executor with the sidecars of a file.
+
+use minion::cgroup::{self, Layout, Placement};
+use minion::cli::{CommonOptions, RunOptions, SuperviseOptions};
+use minion::config::{self, Context, Fault, Loaded, Printed, Problem};
+use minion::error::{Error, Result};
+use minion::hyperkube::{self, CgroupRoot, Host};
+use minion::mesos::Environment;
+use minion::task::ExitCode as Code;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tracing::{info, warn};
+
+/// What a front end has to know of the machine.
+pub(crate) struct Machine {
+    /// minion's own environment.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// What the agent said in it.
+    pub(crate) environment: Environment,
+    /// The container's cgroups.
+    pub(crate) placement: Placement,
+}
+
+impl Machine {
+    /// Reads the environment and /proc. Containers are below `prefix` in each hierarchy.
+    pub(crate) fn discover(prefix: &str) -> Result<Self> {
+        let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let environment = Environment::from_vars(&variables);
+        let placement = cgroup::discover(&cgroup::Sources::read()?, prefix, &environment);
+        Ok(Self { variables, environment, placement })
+    }
+}
+
+/// The two tasks of the original.
+pub(crate) fn profile(options: &RunOptions, machine: &Machine) -> Result<Loaded> {
+    let cwd = std::env::current_dir().ok();
+    let path = machine.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let exe = std::env::current_exe().ok();
+    let (km, why) = hyperkube::locate_km(
+        options.profile.km_binary.as_deref(),
+        exe.as_deref().and_then(Path::parent),
+        machine.environment.sandbox.as_deref().or(cwd.as_deref()),
+        path,
+        &is_executable,
+    )?;
+    info!("the children are commands of {km:?}, found by: {why}");
+    let host = Host {
+        km,
+        cwd,
+        cgroup_root: cgroup_root(&machine.placement),
+        container: machine.placement.container_id().map(|id| id.own().to_owned()),
+        read: &|path| std::fs::read(path),
+    };
+    let profile = hyperkube::profile(&options.profile, &machine.variables, &host)?;
+    for notice in &profile.notices {
+        if notice.warn { warn!("{}", notice.text) } else { info!("{}", notice.text) }
+    }
+    let CommonOptions { log, log_stall, grace, .. } = &options.common;
+    Ok(Loaded { tasks: profile.tasks, log: *log, stall: *log_stall, grace: *grace })
+}
+
+/// `minion run --print-config`.
+pub(crate) fn print_config(options: &RunOptions) -> Result<Printed> {
+    let machine = Machine::discover(&options.common.mesos_cgroup_prefix)?;
+    config::print(&profile(options, &machine)?, &machine.variables)
+}
+
+fn cgroup_root(placement: &Placement) -> CgroupRoot {
+    let Some(root) = placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok())
+    else {
+        return CgroupRoot::Unknown;
+    };
+    match placement.layout {
+        Layout::Unified => CgroupRoot::Unified(root),
+        Layout::Legacy | Layout::Hybrid | Layout::None => CgroupRoot::Path(root),
+    }
+}
+
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Why there is nothing to run: lines for standard error, and the exit code.
+pub(crate) struct Refused {
+    /// Without `minion:` and without line ends.
+    pub(crate) lines: Vec<String>,
+    /// Of the usage, where the text is wrong; of the set-up, where the machine lacks something.
+    pub(crate) code: Code,
+}
+
+/// The executor and the sidecars of the command line and its file. Flags override `[log]` and `[stop]`.
+pub(crate) fn configured(options: &SuperviseOptions) -> Result<Loaded, Refused> {
+    let SuperviseOptions { config, common, .. } = options;
+    let (path, text) = match config {
+        None => (Path::new("command line"), String::new()),
+        Some(path) => (path.as_path(), text_of(path)?),
+    };
+    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let loaded = config::load(&text, path, &context(options, &variables)).map_err(|problems| refused(&problems))?;
+    let log = config::layered(common.log, loaded.log);
+    Ok(Loaded { log, stall: common.log_stall.or(loaded.stall), grace: common.grace.or(loaded.grace), ..loaded })
+}
+
+/// `minion supervise --check`.
+pub(crate) fn check(options: &SuperviseOptions) -> Result<String, Refused> {
+    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    configured(options).map(|loaded| config::plan(&loaded, &context(options, &variables)))
+}
+
+fn context<'a>(options: &'a SuperviseOptions, variables: &'a [(OsString, OsString)]) -> Context<'a> {
+    Context {
+        environment: variables,
+        directory: std::env::current_dir().ok(),
+        command: &options.command,
+        restart_delay: options.restart_delay,
+        restart_delay_max: options.restart_delay_max,
+        read: &|path| std::fs::read(path),
+        is_executable: &is_executable,
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, Refused> {
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        Refused { lines: vec![format!("{}:{}: not UTF-8", path.display(), line + 1)], code: Code::Usage }
+    })
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Refused {
+    let absent = error.kind() == io::ErrorKind::NotFound;
+    let error = Error::io("read", format!("--config={}", path.display()), error);
+    let error = if absent { error.hint("is it among the URIs of the command?") } else { error };
+    Refused { lines: vec![error.to_string()], code: Code::Setup }
+}
+
+fn refused(problems: &[Problem]) -> Refused {
+    let lines = problems.iter().map(Problem::to_string).collect();
+    let text = problems.iter().any(|problem| problem.fault == Fault::Text);
+    Refused { lines, code: if text { Code::Usage } else { Code::Setup } }
+}

@@ -1,0 +1,82 @@
+//! The examples of the README: each file is checked, its plan is in order, and its Marathon app and its task start it.
+
+use super::common::minion;
+use super::common::minion::Sandbox;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// The files of the examples whose names end so, each with its text.
+pub fn files(ending: &str) -> Vec<(String, String)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/examples");
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<(String, String)> = entries
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
+        .filter(|(name, _)| name.ends_with(&format!(".{ending}")))
+        .map(|(name, path)| (name, fs::read_to_string(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// A sandbox with stand-ins for every program that the examples name without a path.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::with_km("");
+    fs::create_dir(sandbox.path("bin")).unwrap();
+    for name in ["k3s", "cri-dockerd", "kubelet-executor", "kube-proxy", "http-executor", "fluent-bit"] {
+        let path = sandbox.path("bin").join(name);
+        fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    sandbox
+}
+
+fn plan(sandbox: &Sandbox, name: &str, text: &str) -> String {
+    fs::write(sandbox.path(name), text).unwrap();
+    let mut command = Command::new(minion());
+    sandbox.mark(&mut command);
+    let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+    let output = command.args(["supervise", "--check", "--config", name]).env("PATH", path).output().unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn each_example_passes_its_check_in_the_order_that_it_is_about() {
+    let sandbox = sandbox();
+    for (name, order) in [
+        ("http-executor.toml", ["1. log-shipper (sidecar)", "2. executor (executor)"]),
+        ("k3s.toml", ["1. cri-dockerd (sidecar)", "2. executor (executor)"]),
+        ("kubelet.toml", ["1. executor (executor)", "2. kube-proxy (sidecar)"]),
+    ] {
+        let (_, text) = files("toml").into_iter().find(|(there, _)| there == name).unwrap();
+        let plan = plan(&sandbox, name, &text);
+        let tasks: Vec<&str> =
+            plan.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).skip(1).collect();
+        assert_eq!(tasks, order, "{name}\n{plan}");
+    }
+    assert_eq!(files("toml").len(), 3, "an example without a test");
+}
+
+#[test]
+fn each_example_has_a_marathon_app_and_a_task_that_start_it() {
+    for (name, _) in files("toml") {
+        let stem = name.strip_suffix(".toml").unwrap();
+        let find = |ending: &str| {
+            let (_, text) = files(ending).into_iter().find(|(there, _)| *there == format!("{stem}.{ending}")).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        let (app, task) = (find("marathon.json"), find("task.json"));
+        let started = format!("supervise --config={name}");
+        let cmd = app["cmd"].as_str().unwrap();
+        assert!(cmd.contains(&started), "{cmd}");
+        let fetched = app["fetch"].to_string();
+        let command = if task["executor"].is_object() { &task["executor"]["command"] } else { &task["command"] };
+        assert!(command["value"].as_str().unwrap().contains(&started), "{task}");
+        for uris in [fetched, command["uris"].to_string()] {
+            assert!(uris.contains("/minion\"") && uris.contains(&format!("/{name}\"")), "{uris}");
+        }
+    }
+}
