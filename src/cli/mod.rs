@@ -29,8 +29,8 @@ pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
 pub use markdown::flags_markdown;
 pub use options::{
-    AttachOptions, CgroupAttach, CgroupDrift, Command, CommonOptions, ControlOptions, DemoOptions, DoctorOptions, LogFormat,
-    LookOptions, RunOptions, SuperviseOptions,
+    AttachOptions, CgroupAttach, CgroupDrift, Command, CommonOptions, ControlOptions, DemoOptions, DoctorOptions,
+    LogFormat, LookOptions, RunOptions, SuperviseOptions,
 };
 pub use usage::Usage;
 

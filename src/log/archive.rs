@@ -18,8 +18,10 @@ const ROOM: u64 = 128 * 1024;
 /// The sandbox, the policy and the names of all logs.
 pub(super) struct Archive {
     directory: OwnedFd,
+    /// What counts for a log without one of its own, and for all of them where they share something.
     pub(super) policy: Policy,
-    pub(super) logs: Vec<String>,
+    /// Each log's name and policy.
+    logs: Vec<(String, Policy)>,
     pub(super) packer: Packer,
     pub(super) reports: Arc<Mailbox<Report>>,
     /// When the oldest backup is over its age.
@@ -27,22 +29,33 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    pub(super) fn new(directory: OwnedFd, mut policy: Policy, reports: Arc<Mailbox<Report>>) -> Self {
-        // Longer than anybody waits, and still a moment on the clock.
-        policy.stall = policy.stall.min(Duration::from_secs(365 * 86_400));
-        // A file cannot grow over this in any case, and a rotation at a line end is better than an error inside one. [KF-40]
-        if let Some(most) = getrlimit(Resource::Fsize).current {
-            policy.max_size = if policy.max_size == 0 { most } else { policy.max_size.min(most) };
-        }
-        Self { directory, policy, logs: Vec::new(), packer: Packer::default(), reports, expiry: None }
+    pub(super) fn new(directory: OwnedFd, policy: Policy, reports: Arc<Mailbox<Report>>) -> Self {
+        Self { directory, policy: possible(policy), logs: Vec::new(), packer: Packer::default(), reports, expiry: None }
     }
 
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
 
-    pub(super) fn retention(&self) -> Retention {
-        Retention { count: self.policy.max_backups, age: self.policy.max_age }
+    /// The index of a log, when it is known.
+    pub(super) fn find(&self, log: &str) -> Option<usize> {
+        self.logs.iter().position(|(name, _)| name == log)
+    }
+
+    /// One more log; the same policy as the others, unless it has its own.
+    pub(super) fn add(&mut self, log: &str, policy: Option<Policy>) {
+        let policy = policy.map_or(self.policy, possible);
+        self.logs.push((log.to_owned(), policy));
+    }
+
+    /// How a log is kept.
+    pub(super) fn policy_of(&self, log: &str) -> Policy {
+        self.find(log).and_then(|log| self.logs.get(log)).map_or(self.policy, |(_, policy)| *policy)
+    }
+
+    pub(super) fn retention(&self, log: &str) -> Retention {
+        let policy = self.policy_of(log);
+        Retention { count: policy.max_backups, age: policy.max_age }
     }
 
     pub(super) fn report(&self, report: Report) {
@@ -53,20 +66,20 @@ impl Archive {
         self.report(Report::Flaw { error });
     }
 
-    /// A backup was made just now.
-    pub(super) fn archived(&mut self, backup: Option<String>) {
-        if let (true, Some(backup)) = (self.policy.gzip, backup) {
+    /// A backup of a log was made just now.
+    pub(super) fn archived(&mut self, log: &str, backup: Option<String>) {
+        let policy = self.policy_of(log);
+        if let (true, Some(backup)) = (policy.gzip, backup) {
             self.packer.add(backup);
         }
-        if let (None, Some(age)) = (self.expiry, self.policy.max_age) {
-            self.expiry = Instant::now().checked_add(age);
-        }
+        let over = policy.max_age.and_then(|age| Instant::now().checked_add(age));
+        self.expiry = [self.expiry, over].into_iter().flatten().min();
     }
 
     /// At the start: what an earlier minion left half packed or unpacked, and what is over.
     pub(super) fn open_up(&mut self) {
-        for log in self.logs.clone() {
-            let found = scan(self.directory(), &log).unwrap_or_default();
+        for (log, _) in &self.logs {
+            let found = scan(self.directory(), log).unwrap_or_default();
             for (_, name) in found.into_iter().filter(|(named, _)| *named == Named::Partial) {
                 if let Err(error) = unlinkat(&self.directory, &name, AtFlags::empty()) {
                     self.flaw(Error::io("remove", name, error));
@@ -74,28 +87,31 @@ impl Archive {
             }
         }
         self.prune();
-        if self.policy.gzip {
-            for log in self.logs.clone() {
-                let plain = backups(self.directory(), &log).unwrap_or_default().into_iter().filter(|b| !b.packed);
-                plain.rev().for_each(|backup| self.packer.add(backup.file_name(&log)));
-            }
+        for (log, _) in self.logs.iter().filter(|(_, policy)| policy.gzip) {
+            let plain = backups(self.directory.as_fd(), log).unwrap_or_default().into_iter().filter(|b| !b.packed);
+            plain.rev().for_each(|backup| self.packer.add(backup.file_name(log)));
         }
     }
 
     /// Removes what is over, and sets the time when the next backup will be.
     pub(super) fn prune(&mut self) {
-        let mut oldest = None;
-        for log in &self.logs {
-            match rotation::prune(self.directory(), log, self.retention()) {
-                Ok(stamp) => oldest = oldest.max(stamp),
-                Err(error) => self.flaw(error),
-            }
+        let mut expiry = None;
+        for (log, policy) in &self.logs {
+            let oldest = match rotation::prune(self.directory(), log, self.retention(log)) {
+                Ok(stamp) => stamp,
+                Err(error) => {
+                    self.flaw(error);
+                    continue;
+                }
+            };
+            // A moment later than due, so that the look at that time finds it over.
+            let over = policy.max_age.zip(oldest).and_then(|(most, stamp)| {
+                let left = most.saturating_sub(stamp.age()).saturating_add(Duration::from_millis(2));
+                Instant::now().checked_add(left)
+            });
+            expiry = [expiry, over].into_iter().flatten().min();
         }
-        // A moment later than due, so that the look at that time finds it over.
-        self.expiry = self.policy.max_age.zip(oldest).and_then(|(most, stamp)| {
-            let left = most.saturating_sub(stamp.age()).saturating_add(Duration::from_millis(2));
-            Instant::now().checked_add(left)
-        });
+        self.expiry = expiry;
     }
 
     /// Packs the next slice of a backup, if one waits for it.
@@ -123,7 +139,7 @@ impl Archive {
         if self.packer.abort(self.directory.as_fd()) {
             return true;
         }
-        let others = self.logs.iter().map(String::as_str).filter(|other| *other != log);
+        let others = self.logs.iter().map(|(name, _)| name.as_str()).filter(|other| *other != log);
         let gone = std::iter::once(log).chain(others).find_map(|candidate| {
             let oldest = backups(self.directory(), candidate).ok()?.pop()?.file_name(candidate);
             unlinkat(&self.directory, &oldest, AtFlags::empty()).ok().map(|()| oldest)
@@ -132,4 +148,15 @@ impl Archive {
         self.report(Report::Sacrificed { log: log.to_owned(), backup });
         true
     }
+}
+
+/// A policy that the kernel lets us keep.
+fn possible(mut policy: Policy) -> Policy {
+    // Longer than anybody waits, and still a moment on the clock.
+    policy.stall = policy.stall.min(Duration::from_secs(365 * 86_400));
+    // A file cannot grow over this in any case, and a rotation at a line end is better than an error inside one. [KF-40]
+    if let Some(most) = getrlimit(Resource::Fsize).current {
+        policy.max_size = if policy.max_size == 0 { most } else { policy.max_size.min(most) };
+    }
+    policy
 }

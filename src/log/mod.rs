@@ -103,6 +103,11 @@ impl LogThread {
     /// that no log may be: a symlink, a FIFO, a directory, a device, a file with a second name. The same name gives the same
     /// log.
     pub fn open(&mut self, name: &str) -> Result<LogId> {
+        self.open_with(name, None)
+    }
+
+    /// As [`open`](Self::open), with a policy of its own; its `stall` is the common one in any case.
+    pub fn open_with(&mut self, name: &str, policy: Option<Policy>) -> Result<LogId> {
         let State::Prepared(prepared) = &mut self.state else {
             return Err(Error::new("open the log", name, "the log thread is already running"));
         };
@@ -110,13 +115,13 @@ impl LogThread {
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
             return Err(Error::new("open the log", name, "that is no name of a log"));
         }
-        if let Some(known) = archive.logs.iter().position(|log| log == name) {
+        if let Some(known) = archive.find(name) {
             return Ok(LogId(known));
         }
         let writer = Writer::open(archive.directory(), name)?;
         self.counters.push(writer.counter());
         writers.push(writer);
-        archive.logs.push(name.to_owned());
+        archive.add(name, policy);
         Ok(LogId(writers.len() - 1))
     }
 

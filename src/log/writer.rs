@@ -158,7 +158,7 @@ impl Writer {
         if self.rotate_after.is_some_and(|after| Instant::now() < after) {
             return u64::MAX;
         }
-        match archive.policy.max_size {
+        match archive.policy_of(&self.name).max_size {
             _ if self.rotate_now && self.file.size() > 0 => self.file.size(),
             0 => u64::MAX,
             limit => limit,
@@ -299,7 +299,7 @@ impl Writer {
     }
 
     fn rotate(&mut self, archive: &mut Archive) {
-        match rotation::rotate(archive.directory(), &self.name, archive.retention(), &mut self.file) {
+        match rotation::rotate(archive.directory(), &self.name, archive.retention(&self.name), &mut self.file) {
             Ok(Rotated { file, backup, flaw }) => {
                 self.file = file;
                 self.rotate_now = false;
@@ -307,7 +307,7 @@ impl Writer {
                 if let Some(error) = flaw {
                     archive.flaw(error);
                 }
-                archive.archived(backup);
+                archive.archived(&self.name, backup);
             }
             Err(error) => {
                 if self.rotate_after.replace(Instant::now() + ROTATE_AGAIN).is_none() {

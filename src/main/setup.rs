@@ -17,7 +17,7 @@ use minion::namespace;
 use minion::process::{signals::Signals, startup};
 use minion::supervisor::{self, About, Drifted, Manager, Plan, Planned, Surroundings};
 use minion::task::ending;
-use minion::task::spec::StdoutMode;
+use minion::task::spec::{LogSettings, StdoutMode};
 use minion::trace::{self, Format};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::ffi::OsString;
@@ -153,15 +153,29 @@ fn logs(loaded: Loaded, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogT
     let mut logs = LogThread::prepare(sandbox, policy, diagnostics.clone())?;
     let mut tasks = Vec::with_capacity(loaded.tasks.len());
     for spec in loaded.tasks {
-        let log = logs.open(&spec.name)?;
+        let own = own_policy(&spec.log, policy);
+        let log = logs.open_with(&spec.name, Some(own))?;
         let stdout = match spec.log.stdout.unwrap_or(common.stdout) {
             StdoutMode::Merge => supervisor::Stdout::Merged,
             StdoutMode::Discard => supervisor::Stdout::Discarded,
-            StdoutMode::Separate => supervisor::Stdout::Separate(logs.open(&format!("{}.stdout", spec.name))?),
+            StdoutMode::Separate => {
+                supervisor::Stdout::Separate(logs.open_with(&format!("{}.stdout", spec.name), Some(own))?)
+            }
         };
         tasks.push(Planned { spec, log, stdout });
     }
     Ok((tasks, logs))
+}
+
+/// How a task's log is kept: as all are, but for what it says itself.
+fn own_policy(settings: &LogSettings, common: Policy) -> Policy {
+    Policy {
+        max_size: settings.max_size.unwrap_or(common.max_size),
+        max_age: settings.max_age.map_or(common.max_age, |age| (!age.is_zero()).then_some(age)),
+        max_backups: settings.max_backups.unwrap_or(common.max_backups),
+        gzip: settings.gzip.unwrap_or(common.gzip),
+        stall: common.stall,
+    }
 }
 
 /// What flag or file say, or what the agent says, or its default.

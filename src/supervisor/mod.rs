@@ -189,10 +189,19 @@ impl Supervisor {
         loop {
             self.decide()?;
             if let Some(outcome) = self.outcome {
-                return Ok(outcome);
+                return self.last_look(outcome);
             }
             self.turn()?;
         }
+    }
+
+    /// When the time is over, one look counts: on a busy machine the dead may not have been reaped yet.
+    fn last_look(&mut self, outcome: Outcome) -> Result<Outcome> {
+        if outcome.everything_ended {
+            return Ok(outcome);
+        }
+        self.reap_orphans()?;
+        Ok(Outcome { everything_ended: self.survivors().is_empty(), ..outcome })
     }
 
     /// Waits for something to happen, and deals with it.

@@ -1,0 +1,97 @@
+//! Health: the verdict restarts a sidecar, and ends the run for the executor.
+
+use super::{IDLE, sh, start};
+use crate::common::minion::Sandbox;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+fn sidecar(health: &str) -> String {
+    format!(
+        "{IDLE}[[sidecar]]\nname = 'side'\ncommand = ['sleep', '1000']\nrestart-delay = '10ms'\nhealth = {health}\n"
+    )
+}
+
+#[test]
+fn a_command_that_fails_restarts_a_sidecar() {
+    let sandbox = Sandbox::with_km("");
+    std::fs::write(sandbox.path("well"), "").unwrap();
+    let check = sh("test -e well");
+    let mut minion =
+        start(&sandbox, &sidecar(&format!("{{ command = {check}, every = '20ms', timeout = '5s', failures = 2 }}")));
+    let first = minion.started("side");
+    std::fs::remove_file(sandbox.path("well")).unwrap();
+    let line = minion.says("unhealthy");
+    assert!(line.contains("the command exited with 1"), "{line}");
+    std::fs::write(sandbox.path("well"), "").unwrap();
+    assert_ne!(minion.started("side"), first);
+    minion.stop().assert_code(0);
+}
+
+#[test]
+fn a_command_that_hangs_is_a_failure_and_is_killed() {
+    let sandbox = Sandbox::with_km("");
+    let mut events = sandbox.events("events");
+    let lifeline = sandbox.lifeline();
+    let check = sh("exec 9>lifeline; echo asks >events; exec sleep 1000");
+    let mut minion =
+        start(&sandbox, &sidecar(&format!("{{ command = {check}, every = '20ms', timeout = '1s', failures = 1 }}")));
+    events.next_with("asks");
+    let line = minion.says("unhealthy");
+    assert!(line.contains("did not answer in time"), "{line}");
+    minion.stop().assert_code(0);
+    lifeline.assert_cut();
+    sandbox.assert_deserted();
+}
+
+/// Answers each request with the next of these statuses, the last one for ever.
+fn http_server(statuses: &'static [u16]) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for (n, stream) in listener.incoming().enumerate() {
+            let Ok(mut stream) = stream else { return };
+            let status = statuses[n.min(statuses.len() - 1)];
+            let mut request = [0; 512];
+            let read = stream.read(&mut request).unwrap_or(0);
+            assert!(request[..read].starts_with(b"GET /healthz?x=1 HTTP/1.0\r\n"));
+            let _ = write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    address
+}
+
+#[test]
+fn http_statuses_are_told_apart_and_the_evidence_is_named() {
+    let sandbox = Sandbox::with_km("");
+    let address = http_server(&[200, 302, 503]);
+    let health = format!("{{ http = 'http://{address}/healthz?x=1', every = '20ms', timeout = '5s', failures = 3 }}");
+    let file = format!("[executor]\ncommand = ['sleep', '1000']\nhealth = {health}\n");
+    let said = start(&sandbox, &file).wait().assert_code(112);
+    assert!(said.contains("unhealthy: HTTP status 503"), "{said}");
+    sandbox.assert_deserted();
+}
+
+#[test]
+fn a_tcp_port_that_nobody_listens_on() {
+    let sandbox = Sandbox::with_km("");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let health = format!("{{ tcp = '{address}', every = '20ms', timeout = '1s', failures = 2 }}");
+    let said = start(&sandbox, &format!("[executor]\ncommand = ['sleep', '1000']\nhealth = {health}\n")).wait();
+    let said = said.assert_code(112);
+    assert!(said.contains("Connection refused"), "{said}");
+}
+
+#[test]
+fn a_watchdog_that_falls_silent() {
+    let program = "import os,socket,time; \
+        s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM); \
+        s.connect(\"\\0\"+os.environ[\"NOTIFY_SOCKET\"][1:]); \
+        usec=int(os.environ[\"WATCHDOG_USEC\"]); \
+        [(s.send(b\"WATCHDOG=1\"),time.sleep(usec/4e6)) for _ in range(8)]; \
+        time.sleep(1000)";
+    let sandbox = Sandbox::with_km("");
+    let file =
+        format!("[executor]\ncommand = ['python3', '-c', '{program}']\nhealth = {{ watchdog = true, every = '2s' }}\n");
+    let said = start(&sandbox, &file).wait().assert_code(112);
+    assert!(said.contains("no WATCHDOG=1 for 2s"), "{said}");
+}
