@@ -15,6 +15,7 @@
 //! | [`cgroup`] | where the container's cgroups are, attaching, drift, lack of memory |
 //! | [`namespace`] | the private mount namespace |
 //! | [`log`] | one thread for all file I/O: relay, rotation, a full disk, minion's own lines |
+//! | [`control`] | the control socket: protocol, the supervisor's side, the commands that ask it |
 //! | [`trace`] | events to lines, as text or JSON |
 //! | [`inspect`] | what the commands that look share: tables, colour, units |
 //! | [`rehearsal`] | a stand-in for the agent, for `minion demo` and the tests |
@@ -28,6 +29,7 @@
 //! ```text
 //! error ─▶ mesos, task ─▶ hyperkube ─▶ config ─▶ cli ────────▶ main
 //! error ─▶ process ─▶ cgroup, namespace, log ─▶ supervisor ────▶ main
+//! error ─▶ process ─▶ control ─▶ supervisor, cli ──────────────▶ main
 //! mesos, process, cgroup ─▶ rehearsal, inspect ────────────────▶ main
 //! log ─▶ trace ────────────────────────────────────────────────▶ main
 //! ```

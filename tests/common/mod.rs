@@ -29,7 +29,7 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 /// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
 ///
 /// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), mountns,
-/// prometheus_client (its Python module).
+/// `prometheus_client` (its Python module).
 #[macro_export]
 macro_rules! need {
     ($($what:literal),+) => {
