@@ -6,8 +6,8 @@ use super::packing::Packer;
 use super::report::{Policy, Report};
 use super::rotation;
 use crate::error::Error;
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use rustix::fs::{AtFlags, fstatvfs, unlinkat};
-use rustix::process::{Resource, getrlimit};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -155,7 +155,10 @@ fn possible(mut policy: Policy) -> Policy {
     // Longer than anybody waits, and still a moment on the clock.
     policy.stall = policy.stall.min(Duration::from_secs(365 * 86_400));
     // A file cannot grow over this in any case, and a rotation at a line end is better than an error inside one. [KF-40]
-    if let Some(most) = getrlimit(Resource::Fsize).current {
+    // nix's, for rustix's panics where a filter forbids it. [CR-151]
+    if let Ok((most, _)) = getrlimit(Resource::RLIMIT_FSIZE)
+        && most != RLIM_INFINITY
+    {
         policy.max_size = if policy.max_size == 0 { most } else { policy.max_size.min(most) };
     }
     policy

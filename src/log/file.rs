@@ -33,7 +33,10 @@ impl LogFile {
     /// Opens or creates the file with mode 0640. A symlink, a directory, a FIFO, a device, a socket or a file with a second
     /// name is refused: whoever put it there would have us write somewhere else, or wait. [GO-41]
     pub(super) fn open(directory: BorrowedFd<'_>, name: &str) -> Result<Self> {
-        let opening = |error: Errno| Error::io("open the log", name, error);
+        let opening = |error: Errno| {
+            let failed = Error::io("open the log", name, error);
+            if error == Errno::NOENT { failed.hint("the sandbox was removed") } else { failed }
+        };
         match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => refuse(name, &stat)?,
             Err(Errno::NOENT) => {}

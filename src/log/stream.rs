@@ -72,7 +72,8 @@ impl Stream {
 
     /// From now on only what is in the pipe at this moment counts.
     pub(super) fn finish(&mut self) {
-        let there = rustix::io::ioctl_fionread(&self.pipe).unwrap_or(0);
+        // Where nobody can say how much that is, everything is read that comes before the pipe is empty.
+        let there = rustix::io::ioctl_fionread(&self.pipe).unwrap_or(u64::MAX);
         self.left.get_or_insert(there);
     }
 

@@ -58,6 +58,7 @@ pub(crate) fn prepare(options: &CommonOptions, front: FrontEnd<'_>, signals: Sig
 fn set_up(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals, diagnostics: &Diagnostics) -> Result<Plan> {
     startup::close_inherited_fds_on_exec()?;
     startup::become_subreaper()?;
+    startup::require_pidfds()?;
     let mounts = options.private_mountns.then(namespace::enter_private_mounts).transpose()?;
     let machine = Machine::discover(&options.mesos_cgroup_prefix)?;
     let cgroups = cgroups(options, &machine.placement)?;

@@ -1,6 +1,7 @@
 //! A mount namespace of our own, in which what the host mounts appears and out of which nothing leaks.
 
 use crate::error::{During, Error, Result};
+use crate::process::startup;
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::readlink;
 use rustix::io::Errno;
@@ -25,7 +26,7 @@ pub struct PrivateMounts {
 /// `unshare(CLONE_NEWNS)`, then `mount("/", MS_REC | MS_SLAVE)`.
 pub fn enter_private_mounts() -> Result<PrivateMounts> {
     let operation = "enter a private mount namespace";
-    let threads = fs::read_dir("/proc/self/task").during("count", "/proc/self/task")?.count();
+    let threads = startup::thread_count()?;
     if threads != 1 {
         let cause = format!("there are {threads} threads, and only the calling one would move");
         return Err(Error::new(operation, "", cause).hint("this has to come first in main: please report it as a bug"));

@@ -10,6 +10,7 @@
 //! - [`signals`]: the signals of the process as a file descriptor.
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
 //! - [`procfs`]: reading files of `/proc`.
+//! - `thread`: making one under a seccomp profile that does not know `clone3`.
 //! - [`tree`]: who descends from whom, and signalling all of them.
 
 #![allow(unsafe_code)]
@@ -22,6 +23,7 @@ pub mod reap;
 pub mod signals;
 pub mod spawn;
 pub mod startup;
+mod thread;
 pub mod tree;
 
 pub use pidfd::Pidfd;

@@ -1,6 +1,7 @@
 //! A process for as long as we hold it, whatever happens to its number.
 
 use super::reap::WaitStatus;
+use rustix::io::retry_on_intr;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -55,13 +56,19 @@ impl Pidfd {
     /// `waitid(P_PIDFD, WEXITED|WNOHANG)`: reaps our child if it is dead.
     pub fn reap(&self) -> io::Result<Option<WaitStatus>> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        Ok(waitid(WaitId::PidFd(self.as_fd()), options)?.map(|status| WaitStatus::from_waitid(&status)))
+        let status = retry_on_intr(|| waitid(WaitId::PidFd(self.as_fd()), options))?;
+        Ok(status.map(|status| WaitStatus::from_waitid(&status)))
     }
 
     fn send(&self, signal: i32, flags: libc::c_uint) -> io::Result<()> {
         // SAFETY: a null siginfo makes the kernel fill in its own; no memory of ours is read or written.
         unsafe { self.fd.send_raw_signal(signal, std::ptr::null(), flags) }
     }
+}
+
+/// What it means that a pidfd could not be opened, where that is no lack of descriptors or memory.
+pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
+    is_missing(error).then_some("minion needs Linux 5.3 and a seccomp profile that allows pidfd_open")
 }
 
 /// The call is not there: an old kernel says ENOSYS, a seccomp profile EPERM.

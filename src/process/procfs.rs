@@ -1,5 +1,6 @@
-//! Reading files of `/proc`.
+//! Reading files and directories of `/proc`.
 
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -20,4 +21,14 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The names in a directory that are numbers: pids in `/proc`, threads in `task`, descriptors in `fd`.
+///
+/// Not `std::fs::read_dir`, which panics where closing the directory fails. [CR-150]
+pub fn numbers(path: impl AsRef<Path>) -> io::Result<Vec<i32>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = Dir::new(openat(CWD, path.as_ref(), flags, Mode::empty())?)?;
+    let names = directory.filter_map(Result::ok);
+    Ok(names.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect())
 }

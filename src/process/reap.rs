@@ -1,5 +1,6 @@
 //! The exit of children: what `waitid` says, and orphans that a subreaper inherits.
 
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 use std::io;
 use std::mem::MaybeUninit;
@@ -36,10 +37,12 @@ pub fn peek() -> io::Result<Option<i32>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: `info` is a siginfo_t that lives across the call; the kernel writes at most that.
-    let answer = unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags) };
-    if answer == -1 {
-        let error = io::Error::last_os_error();
-        return if error.raw_os_error() == Some(libc::ECHILD) { Ok(None) } else { Err(error) };
+    while unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags) } == -1 {
+        match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => {}
+            error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+            error => return Err(error),
+        }
     }
     // SAFETY: every bit pattern is a valid siginfo_t, and it was zeroed before the kernel wrote to it.
     let info = unsafe { info.assume_init() };
@@ -51,7 +54,7 @@ pub fn peek() -> io::Result<Option<i32>> {
 /// Reaps the dead child with this pid, which only its parent, we, can do. `None` when it is not dead or not ours.
 pub fn reap(pid: i32) -> io::Result<Option<WaitStatus>> {
     let Some(pid) = Pid::from_raw(pid) else { return Ok(None) };
-    match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+    match retry_on_intr(|| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)) {
         Ok(status) => Ok(status.map(|status| WaitStatus::from_waitid(&status))),
         Err(rustix::io::Errno::CHILD) => Ok(None),
         Err(error) => Err(error.into()),

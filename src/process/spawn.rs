@@ -9,7 +9,7 @@
 
 mod child;
 
-use super::pidfd::Pidfd;
+use super::pidfd::{self, Pidfd};
 use super::reap;
 use crate::error::{During, Error, Result};
 use rustix::fs::{Mode, OFlags};
@@ -169,6 +169,7 @@ impl Program {
             program: self,
             stdio,
             gate: gate_inside.as_fd(),
+            opener: gate.as_fd(),
             report: report_inside.as_fd(),
             parent: rustix::process::getpid(),
         };
@@ -182,8 +183,8 @@ impl Program {
             Err(cause) => {
                 drop(gate); // it reads end-of-file and exits
                 let _ = reap::wait_for(pid);
-                Err(Error::io("open a pidfd for", self.path.display(), cause)
-                    .hint("minion needs Linux 5.3 and a seccomp profile that allows pidfd_open"))
+                let hint = pidfd::hint(&cause);
+                Err(hint.into_iter().fold(Error::io("open a pidfd for", self.path.display(), cause), Error::hint))
             }
         }
     }

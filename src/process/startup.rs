@@ -1,9 +1,10 @@
 //! What must be so before the first child and the first thread exist.
 
-use crate::error::{During, Result};
+use super::pidfd::{self, Pidfd};
+use super::procfs;
+use crate::error::{During, Error, Result};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::process::set_child_subreaper;
-use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -22,8 +23,7 @@ pub fn close_inherited_fds_on_exec() -> Result<()> {
         return Ok(());
     }
     // ENOSYS before 5.9, EINVAL before 5.11, EPERM from a seccomp profile: all mean the slow way. [KF-01]
-    let directory = fs::read_dir("/proc/self/fd").during("list", "/proc/self/fd")?;
-    for fd in directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+    for fd in procfs::numbers("/proc/self/fd").during("list", "/proc/self/fd")? {
         if fd > libc::STDERR_FILENO {
             mark_close_on_exec(fd);
         }
@@ -50,7 +50,16 @@ fn mark_close_on_exec(fd: i32) {
     }
 }
 
+/// `pidfd_open` of this process: whether the kernel and its filters give any, for everything rests on them.
+pub fn require_pidfds() -> Result<()> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    Pidfd::open(own).map(drop).map_err(|cause| {
+        let hint = pidfd::hint(&cause);
+        hint.into_iter().fold(Error::io("open", "a pidfd", cause), Error::hint)
+    })
+}
+
 /// How many threads this process has now (`/proc/self/task`).
 pub fn thread_count() -> Result<usize> {
-    Ok(fs::read_dir("/proc/self/task").during("list", "/proc/self/task")?.count())
+    Ok(procfs::numbers("/proc/self/task").during("list", "/proc/self/task")?.len())
 }

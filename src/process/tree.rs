@@ -5,13 +5,16 @@
 //! ever started. [KF-07]
 
 use super::pidfd::Pidfd;
-use super::procfs;
+use super::{procfs, reap};
 use crate::error::{During, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::retry_on_intr;
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// One process as `/proc/<pid>/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +95,7 @@ fn read_from_start(file: &OwnedFd) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut piece = [0; 4096];
     loop {
-        let read = rustix::io::pread(file, &mut piece, text.len() as u64)?;
+        let read = retry_on_intr(|| rustix::io::pread(file, &mut piece, text.len() as u64))?;
         if read == 0 {
             return Ok(text);
         }
@@ -122,13 +125,14 @@ pub fn with_descendants(roots: impl IntoIterator<Item = i32>) -> Result<Vec<i32>
 
 /// The children of all threads of a process; empty when it is gone.
 fn children_of(pid: i32) -> Result<Vec<i32>> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Ok(Vec::new()) };
+    let Ok(threads) = procfs::numbers(format!("/proc/{pid}/task")) else { return Ok(Vec::new()) };
     let mut children = Vec::new();
-    for thread in threads.flatten() {
-        match procfs::read(thread.path().join("children")) {
+    for thread in threads {
+        let thread = PathBuf::from(format!("/proc/{pid}/task/{thread}"));
+        match procfs::read(thread.join("children")) {
             Ok(text) => children.extend(parse_pids(&text)),
             // The directory is there and the file is not: no CONFIG_PROC_CHILDREN.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && thread.path().exists() => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && thread.exists() => {
                 return Ok(everyone()?.into_iter().filter(|process| process.parent == pid).map(|p| p.pid).collect());
             }
             Err(_) => {} // the thread ended
@@ -139,9 +143,8 @@ fn children_of(pid: i32) -> Result<Vec<i32>> {
 
 /// Every process that `/proc` shows.
 fn everyone() -> Result<Vec<Process>> {
-    let entries = fs::read_dir("/proc").during("list", "/proc")?;
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    Ok(pids.filter_map(|pid| Process::read(pid).ok()).collect())
+    let pids = procfs::numbers("/proc").during("list", "/proc")?;
+    Ok(pids.into_iter().filter_map(|pid| Process::read(pid).ok()).collect())
 }
 
 /// A variable in the environment that a process was started with.
@@ -188,6 +191,38 @@ fn find_variable(pid: i32, name: &str) -> StartVariable {
 pub fn signal_descendant(pid: i32, signal: i32) -> bool {
     let Ok(pidfd) = Pidfd::open(pid) else { return false };
     Process::read(pid).is_ok_and(|process| is_below_us(&process)) && pidfd.signal(signal).is_ok()
+}
+
+/// Kills and reaps everything below this process, again and again until nothing is left: true, or the time is over.
+///
+/// For the end of a supervisor that cannot go on: its children have a death signal, what they started has none. [KF-06]
+pub fn kill_all(deadline: Instant) -> bool {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    loop {
+        let below = with_descendants([own]).unwrap_or_default();
+        let alive: Vec<i32> = below.into_iter().filter(|pid| *pid != own && is_alive(*pid)).collect();
+        while let Ok(Some(pid)) = reap::peek()
+            && let Ok(Some(_)) = reap::reap(pid)
+        {}
+        if alive.is_empty() || Instant::now() > deadline {
+            return alive.is_empty();
+        }
+        for &pid in &alive {
+            signal_descendant(pid, libc::SIGKILL);
+        }
+        await_death(alive[0]);
+    }
+}
+
+fn is_alive(pid: i32) -> bool {
+    Process::read(pid).is_ok_and(|process| !process.is_zombie())
+}
+
+/// For some milliseconds at most: it may be one that cannot die now.
+fn await_death(pid: i32) {
+    let Ok(pidfd) = Pidfd::open(pid) else { return };
+    let limit = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+    let _ = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit));
 }
 
 /// Whether the chain of parents leads to us. A chain that changes under our eyes may look broken; the caller asks again.

@@ -49,6 +49,9 @@ use tracing::{debug, error, info, warn};
 /// leaves of the agent's grace.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
+/// How long ending everything may take when the loop itself failed.
+const LAST_KILLS: Duration = Duration::from_millis(300);
+
 /// A task and where its output goes.
 #[derive(Debug)]
 pub struct Planned {
@@ -117,13 +120,15 @@ struct Supervisor {
 
 /// Runs the plan to its end.
 ///
-/// An error means that the loop itself could not go on; the children then die with this process, by their death signal.
+/// An error means that the loop itself could not go on; everything that was started is dead then, as far as that can be had.
 pub fn run(plan: Plan) -> Result<Outcome> {
     let mut supervisor = Supervisor::new(plan)?;
     supervisor.inputs.push_back(Input::Begin);
     let outcome = supervisor.supervise();
-    if let Ok(outcome) = &outcome {
-        supervisor.last_words(*outcome);
+    match &outcome {
+        Ok(outcome) => supervisor.last_words(*outcome),
+        Err(_) if tree::kill_all(Instant::now() + LAST_KILLS) => {}
+        Err(_) => error!("something is still alive after SIGKILL"),
     }
     if !supervisor.logs.stop(Instant::now() + LAST_BYTES) {
         error!("the log thread does not end: its disk or the reader of stderr hangs");

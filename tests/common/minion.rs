@@ -69,6 +69,19 @@ impl Sandbox {
         command
     }
 
+    /// As [`Self::command`], with a command before it that prepares the surroundings and becomes minion, or starts it.
+    pub fn command_under(&self, wrapper: &[&str], flags: &[&str]) -> Command {
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(minion()).args(FLAGS).args(flags);
+        self.mark(&mut command);
+        command
+    }
+
+    /// Runs minion once under a wrapper: its end.
+    pub fn run_under(&self, wrapper: &[&str], flags: &[&str]) -> Ended {
+        Minion::spawn(&mut self.command_under(wrapper, flags)).wait()
+    }
+
     pub fn start(&self, flags: &[&str]) -> Minion {
         Minion::spawn(&mut self.command(flags))
     }

@@ -20,6 +20,8 @@ pub(super) struct Plan<'a> {
     pub(super) program: &'a Program,
     pub(super) stdio: Stdio<'a>,
     pub(super) gate: BorrowedFd<'a>,
+    /// The parent's end of the gate, of which the fork makes a copy.
+    pub(super) opener: BorrowedFd<'a>,
     pub(super) report: BorrowedFd<'a>,
     pub(super) parent: Pid,
 }
@@ -57,6 +59,11 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     if let Some(directory) = &plan.program.directory {
         chdir(directory.as_c_str()).map_err(|errno| (Step::Directory, errno))?;
     }
+    // A pipe is at its end when no process has it open for writing: not this one either. Before `connect`, which may give its
+    // number away. [KF-150]
+    // SAFETY: this is the child's own copy. Its owner in the memory that was copied is never used again and never dropped,
+    // for `run` does not return.
+    unsafe { libc::close(plan.opener.as_raw_fd()) };
     connect(plan.stdio).map_err(|errno| (Step::Stdio, errno))?;
     // No disposition is "ignore": `Signals::take_over` saw to that, and exec resets the handlers.
     SigSet::empty().thread_set_mask().map_err(|errno| (Step::SignalMask, Errno::from_raw_os_error(errno as i32)))
