@@ -5,6 +5,7 @@
 mod common;
 
 use common::minion::{Minion, Sandbox};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -128,17 +129,17 @@ fn a_helper_that_lacks_descriptors_later_is_tried_again() {
     let line = minion.says("error start proxy: ");
     assert!(line.contains("Too many open files"), "{line}");
     minion.says("never started after");
-    std::fs::write(sandbox.path("enough"), "").unwrap();
+    fs::write(sandbox.path("enough"), "").unwrap();
     limit("--nofile=4096:4096");
     minion.started("proxy");
-    std::fs::write(sandbox.path("gate"), "\n").unwrap();
+    fs::write(sandbox.path("gate"), "\n").unwrap();
     minion.wait().assert_code(3);
 }
 
 #[test]
 fn a_deleted_sandbox_is_refused() {
     let sandbox = Sandbox::with_km(KM);
-    std::fs::create_dir(sandbox.path("gone")).unwrap();
+    fs::create_dir(sandbox.path("gone")).unwrap();
     let km = sandbox.path("km").display().to_string();
     let there = "cd gone && rmdir ../gone && exec \"$@\"";
     let said = sandbox.run_under(&["sh", "-c", there, "sh"], &["--km-binary", &km]).assert_code(111);
@@ -149,18 +150,23 @@ fn a_deleted_sandbox_is_refused() {
 #[test]
 fn a_sandbox_that_is_deleted_later_stops_nobody() {
     let sandbox = Sandbox::with_km(
-        "cd ..; echo $1 >events; trap 'echo goodbye >&2; echo bye >events; exit 0' TERM; read -r _ <never\n",
+        "cd ..; echo $1 >events; read -r _ <tick; echo to nowhere >&2; echo written >events; exec sleep 300\n",
     );
-    std::fs::create_dir(sandbox.path("gone")).unwrap();
+    fs::create_dir(sandbox.path("gone")).unwrap();
     let km = sandbox.path("km").display().to_string();
-    let (mut events, _never) = (sandbox.events("events"), sandbox.events("never"));
+    let (mut events, _tick) = (sandbox.events("events"), sandbox.events("tick"));
     let there = "cd gone && exec \"$@\"";
     let minion =
         Minion::spawn(&mut sandbox.command_under(&["sh", "-c", there, "sh"], &["--km-binary", &km, "--grace=4s"]));
     events.next();
     events.next();
-    std::fs::remove_dir_all(sandbox.path("gone")).unwrap();
-    minion.stop().assert_code(0);
-    assert_eq!([events.next(), events.next()], ["bye", "bye"]);
+    fs::remove_dir_all(sandbox.path("gone")).unwrap();
+    fs::write(sandbox.path("tick"), "\n\n").unwrap();
+    assert_eq!([events.next(), events.next()], ["written", "written"]);
+    let said = minion.stop().assert_code(0);
+    assert!(
+        said.contains("open the log executor.log: No such file or directory (hint: the sandbox was removed)"),
+        "{said}"
+    );
     sandbox.assert_deserted();
 }

@@ -55,6 +55,7 @@ pub fn has(what: &str) -> Result<(), String> {
         "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
         "mountns" => there("/proc/self/ns/mnt"),
         "prometheus_client" => imports("prometheus_client"),
+        "nobody" => nobody_may_run(minion()),
         tool @ ("strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
         other => panic!("no such need: {other}"),
     }
@@ -65,6 +66,13 @@ fn imports(module: &str) -> Result<(), String> {
     let output = std::process::Command::new("python3").args(["-c", &format!("import {module}")]).output();
     let output = output.map_err(|error| format!("python3: {error}"))?;
     output.status.success().then_some(()).ok_or_else(|| format!("python3 cannot import {module}"))
+}
+
+/// Whether user nobody may execute a program, which a home that is closed to others prevents.
+fn nobody_may_run(program: &str) -> Result<(), String> {
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x", program];
+    let tried = std::process::Command::new("setpriv").args(nobody).status().map_err(|e| format!("setpriv: {e}"))?;
+    tried.success().then_some(()).ok_or_else(|| format!("not even {program}"))
 }
 
 /// Whether a program is in `PATH`, or where only root has it.
