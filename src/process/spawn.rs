@@ -307,3 +307,36 @@ impl StringArray {
         Ok(Self { pointers, _strings: strings })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    #[test]
+    fn a_programs_pointers_lead_to_its_strings_wherever_it_is_moved() {
+        let words = ["./km", "", "--v=2"].map(OsString::from);
+        let env = [("A".into(), "1=2".into()), ("EMPTY".into(), "".into())];
+        let program = Box::new(Program::new(Path::new("./km"), &words, &env).unwrap());
+        let Program { args, env, .. } = *program;
+        for (array, expected) in [(args, &["./km", "", "--v=2"][..]), (env, &["A=1=2", "EMPTY="])] {
+            let (last, pointers) = array.pointers.split_last().unwrap();
+            assert!(last.is_null());
+            // SAFETY: by the invariant each of them points to a string that ends with NUL and lives as long as the array.
+            let read = |pointer: &*const c_char| unsafe { CStr::from_ptr(*pointer) }.to_str().unwrap().to_owned();
+            assert_eq!(pointers.iter().map(read).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn a_nul_byte_is_refused() {
+        let refused = Program::new(Path::new("./km"), &["a\0b".into()], &[]).err().unwrap();
+        assert!(refused.to_string().contains("NUL byte"), "{refused}");
+    }
+
+    #[test]
+    fn reports_are_read_back_as_steps() {
+        assert!(Step::ALL.into_iter().all(|step| Step::from_byte(step as u8) == Some(step)));
+        assert_eq!(Step::from_byte(0), None);
+    }
+}

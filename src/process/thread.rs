@@ -14,3 +14,12 @@ extern "C" fn __clone3(_: *const c_void, _: usize, _: *const c_void, _: *mut c_v
     unsafe { *libc::__errno_location() = libc::ENOSYS };
     -1
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn it_says_that_there_is_no_such_call() {
+        assert_eq!(super::__clone3(std::ptr::null(), 0, std::ptr::null(), std::ptr::null_mut()), -1);
+        assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::ENOSYS));
+    }
+}
