@@ -1,18 +1,19 @@
 //! The core under sequences that no kernel would give: each byte pair is an input and a step of the clock.
 
-use minion::task::state::{Action, Event};
-use minion::task::{Command, Core, Exit, Input, Output, Restart, Role};
+use minion::task::spec::{Health, Hook, Limited, Probe, ReadyWay, StartLimit};
+use minion::task::state::{Action, Event, Part};
+use minion::task::{Command, Core, Exit, Input, Output, Restart, Role, TaskSpec};
 use std::time::{Duration, Instant};
 
 const SIGNALS: [i32; 3] = [15, 2, 1];
 
 /// How many tasks, of what kind, with what time; then one input for each two bytes.
 pub fn events(data: &[u8]) {
-    let [shape, steps @ ..] = data else { return };
-    let tasks: Vec<(Role, Restart)> = (0..shape & 3).map(|nth| kind(nth, *shape)).collect();
+    let [shape, extras, steps @ ..] = data else { return };
+    let tasks: Vec<TaskSpec> = (0..shape & 3).map(|nth| task(nth, *shape, *extras)).collect();
     let count = tasks.len();
     let budget = Duration::from_millis(1 << (shape >> 4));
-    let mut core = Core::of(tasks, budget);
+    let mut core = Core::new(&tasks, budget);
     let mut now = Instant::now();
     let mut seen = Seen::default();
     for step in steps.chunks_exact(2) {
@@ -35,6 +36,29 @@ pub fn events(data: &[u8]) {
     assert_eq!(core.deadline(), None, "a timer is left armed");
 }
 
+/// A task with some of readiness, health, hooks, a limit and a predecessor, as the bits of `extras` say.
+fn task(nth: u8, shape: u8, extras: u8) -> TaskSpec {
+    let (role, restart) = kind(nth, shape);
+    let mut spec = TaskSpec::new(nth.to_string(), role, "/bin/true", restart);
+    let bit = |at: u8| extras.rotate_left(u32::from(nth)) >> at & 1 == 1;
+    let second = Duration::from_secs(1);
+    let hook = || Hook { args: vec!["/bin/true".into()], timeout: second };
+    let probe = || Probe::File("/".into());
+    spec.before_start = bit(0).then(hook);
+    spec.after_stop = bit(1).then(hook);
+    if bit(2) {
+        spec.readiness.way = if bit(3) { ReadyWay::Notify } else { ReadyWay::Probe { probe: probe(), every: second } };
+        spec.readiness.within = bit(4).then_some(second);
+    }
+    let health = || Health { probe: bit(3).then(probe), every: second, timeout: second, failures: 2 };
+    spec.health = bit(5).then(health);
+    spec.start_limit = bit(6).then_some(StartLimit { starts: 2, within: second, then: Limited::GiveUp });
+    if bit(7) && nth > 0 {
+        spec.after = vec![(nth - 1).to_string()];
+    }
+    spec
+}
+
 fn kind(nth: u8, shape: u8) -> (Role, Restart) {
     let (delay, max) = (Duration::from_millis(u64::from(shape >> 2)), Duration::from_secs(1));
     match (nth, shape >> 3 & 1) {
@@ -48,7 +72,7 @@ fn input(what: u8, more: u8, count: usize) -> Input {
     // One more than there are: a task that is none.
     let task = usize::from(more & 7) % (count + 1);
     let event = |event| Input::Task(task, event);
-    match what % 19 {
+    match what % 23 {
         0 => Input::Begin,
         1 => event(Event::Start),
         2 => event(Event::Executed),
@@ -67,6 +91,10 @@ fn input(what: u8, more: u8, count: usize) -> Input {
         15 => Input::Command(task, Command::Restart),
         16 => Input::Command(task, Command::Stop),
         17 => Input::Command(task, Command::Start),
+        18 => event(Event::Ready),
+        19 => event(Event::Alive),
+        20 => event(Event::Answered(true)),
+        21 => event(Event::Answered(false)),
         _ => Input::Tick,
     }
 }
@@ -88,7 +116,9 @@ impl Seen {
                     assert!(!self.stopping, "the end begins once");
                     self.stopping = true;
                 }
-                Output::Task(_, Action::Spawn) => assert!(!self.stopping, "a start after the end began"),
+                Output::Task(_, Action::Spawn(Part::Before | Part::Main)) => {
+                    assert!(!self.stopping, "a start after the end began");
+                }
                 Output::Over(_) => self.over = true,
                 Output::Task(..) | Output::Killing | Output::Answered(_) => {}
             }
