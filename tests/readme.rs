@@ -92,7 +92,7 @@ fn the_quick_start_is_two_commands() {
 fn understood(arguments: &str) {
     let words = arguments.split_whitespace().map(std::ffi::OsString::from);
     match cli::parse(words) {
-        Ok(Command::Run(options)) => assert_eq!(options.notices, [] as [String; 0], "{arguments}"),
+        Ok(Command::Run(options)) => assert_eq!(options.common.notices, [] as [String; 0], "{arguments}"),
         other => panic!("{arguments}: {other:?}"),
     }
 }
