@@ -107,14 +107,16 @@ impl View {
         let links = [self.executable.why(), self.directory.why(), self.sandbox.why(), self.mounts.own.why()];
         let files = [self.status.why(), self.limits.why(), self.oom_score.why(), self.kin.pipes.why()];
         let all = links.into_iter().chain(files).chain([self.mounts.host.why(), self.resources.kmsg.why()]);
-        let spaces = self.namespaces.iter().flat_map(|namespace| [namespace.own.why(), namespace.host.why()]);
+        // One of them stands for all: they are behind the same door.
+        let spaces =
+            self.namespace("mnt").into_iter().flat_map(|namespace| [namespace.own.why(), namespace.host.why()]);
         let mut unseen: Vec<&str> = all.chain(spaces).flatten().collect();
         unseen.sort_unstable();
         unseen.dedup();
         unseen
     }
 
-    /// Whether it is scheduled as SCHED_FIFO or SCHED_RR.
+    /// Whether it is scheduled as `SCHED_FIFO` or `SCHED_RR`.
     pub(super) fn is_real_time(&self) -> bool {
         matches!(self.policy(), "SCHED_FIFO" | "SCHED_RR")
     }
@@ -156,9 +158,10 @@ fn namespaces(pid: i32, kin: &Kin) -> Vec<Namespace> {
 fn age(stat: &Stat) -> Seen<Duration> {
     let ticks = rustix::param::clock_ticks_per_second().max(1);
     seen::text("/proc/uptime").and_then(|text| {
-        let whole = text.split(['.', ' ']).next().and_then(|seconds| seconds.parse::<u64>().ok());
-        let uptime = whole.ok_or_else(|| "/proc/uptime holds no number".to_owned())?;
-        Ok(Duration::from_secs(uptime.saturating_sub(stat.start / ticks)))
+        let first = text.split(' ').next().and_then(|seconds| seconds.parse().ok());
+        let uptime = first.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let uptime = uptime.ok_or_else(|| "/proc/uptime holds no number".to_owned())?;
+        Ok(uptime.saturating_sub(Duration::from_millis(stat.start.saturating_mul(1000) / ticks)))
     })
 }
 
