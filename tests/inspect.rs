@@ -208,12 +208,13 @@ fn a_descendant_in_a_session_of_its_own_has_escaped() {
 
 #[test]
 fn the_log_pipe_of_another_task_is_found() {
-    let script = "exec 3> >(cat >/dev/null)
-        MINION_TASK=executor.$$.1 setsid bash -c 'exec sleep 1000' >&3 2>&3 3>&- &
+    // Each task says a line when it has its marker and its pipes: the executor through its own log.
+    let script = "exec 9>&1; exec 3> >(cat >&9)
+        MINION_TASK=executor.$$.1 setsid bash -c 'echo up; exec sleep 1000' >&3 2>&3 3>&- &
         MINION_TASK=proxy.$$.2 setsid bash -c 'exec 5>&3 3>&-; echo $$; exec sleep 1000' 2>/dev/null &";
-    let (minion, line, _directory) = minion_like(script);
-    let holder = pid(&line);
-    // The other task must have its pipe by then.
+    let (mut minion, first, _directory) = minion_like(script);
+    let lines = [first, minion.line()];
+    let holder = pid(lines.iter().find(|line| *line != "up").unwrap());
     let others = fs::read_to_string(format!("/proc/{0}/task/{0}/children", minion.pid())).unwrap();
     assert!(others.split_ascii_whitespace().count() >= 2, "{others}");
     let said = why_pid(holder);

@@ -29,6 +29,8 @@ pub struct View {
     pub(super) status: Seen<Status>,
     /// With what stands behind a secret's name left out.
     pub(super) arguments: Seen<Vec<String>>,
+    /// Whether it has a signalfd: then a blocked signal is one that it reads. Looked for where SIGTERM is blocked.
+    pub(super) reads_signals: Seen<bool>,
     pub(super) limits: Seen<Vec<Limit>>,
     pub(super) age: Seen<Duration>,
     pub(super) executable: Seen<PathBuf>,
@@ -78,8 +80,10 @@ impl View {
         let namespaces = namespaces(pid, &kin);
         let mounts = Mounts::of(pid, &namespaces, &sandbox);
         let resources = Resources::of(&cgroups);
+        let status = Status::read(pid);
         Ok(Self {
-            status: Status::read(pid),
+            reads_signals: reads_signals(pid, &status),
+            status,
             arguments: proc::arguments(pid).map(without_secrets),
             limits: status::limits(pid),
             age: age(&stat),
@@ -105,7 +109,12 @@ impl View {
     /// What could not be seen, each once.
     pub(super) fn unseen(&self) -> Vec<&str> {
         let links = [self.executable.why(), self.directory.why(), self.sandbox.why(), self.mounts.own.why()];
-        let files = [self.status.why(), self.limits.why(), self.oom_score.why(), self.kin.pipes.why()];
+        let files = [
+            self.status.why(),
+            self.limits.why(),
+            self.oom_score.why(),
+            self.kin.pipes.why().or(self.reads_signals.why()),
+        ];
         let all = links.into_iter().chain(files).chain([self.mounts.host.why(), self.resources.kmsg.why()]);
         // One of them stands for all: they are behind the same door.
         let spaces =
@@ -141,6 +150,14 @@ impl View {
     pub(super) fn who(&self) -> String {
         format!("pid {} ({})", self.stat.pid, self.stat.name)
     }
+}
+
+fn reads_signals(pid: i32, status: &Seen<Status>) -> Seen<bool> {
+    if !status.known().is_some_and(|status| status::holds(status.blocked, libc::SIGTERM)) {
+        return Seen::Known(false);
+    }
+    let is_signalfd = |(_, target): &(i32, PathBuf)| target.as_os_str() == "anon_inode:[signalfd]";
+    proc::fd_targets(pid).map(|targets| targets.iter().any(is_signalfd))
 }
 
 fn namespaces(pid: i32, kin: &Kin) -> Vec<Namespace> {
