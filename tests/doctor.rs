@@ -5,13 +5,17 @@
 mod common;
 
 use common::look::Looked;
-use common::minion;
+use common::{CgroupGuard, minion};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
+
+const CPUSET: &str = "/sys/fs/cgroup/cpuset";
+const FREEZER: &str = "/sys/fs/cgroup/freezer";
+const MEMORY: &str = "/sys/fs/cgroup/memory";
 
 /// What the doctor said.
 struct Report {
@@ -234,4 +238,47 @@ fn the_container_of_the_environment_alone_is_not_enough() {
     report.says("container id", "warn", "by MESOS_DIRECTORY=\"/w/runs/c1\" alone");
     assert!(report.check("container id")["remedy"].as_str().unwrap().contains("--cgroups_root"));
     assert_eq!(report.code, 1);
+}
+
+/// The doctor in container c1 of these hierarchies, as a task there would run it.
+fn in_container(guard: &CgroupGuard, hierarchies: &[&str], directory: &str) -> Report {
+    let sandbox = tempfile::tempdir().unwrap();
+    let procs: Vec<String> = hierarchies.iter().map(|one| format!("{one}/{}/c1/cgroup.procs", guard.name())).collect();
+    let script = "for procs in $PROCS; do echo $$ > $procs || exit 9; done; exec \"$@\"";
+    let mut command = Command::new("bash");
+    command.args([
+        "-c",
+        script,
+        "bash",
+        minion(),
+        "doctor",
+        "--json",
+        &format!("--mesos-cgroup-prefix={}", guard.name()),
+    ]);
+    command.env("PROCS", procs.join(" ")).env("MESOS_DIRECTORY", directory).current_dir(sandbox.path());
+    let output = command.output().unwrap();
+    Report { code: output.status.code().unwrap(), json: serde_json::from_slice(&output.stdout).unwrap() }
+}
+
+#[test]
+fn in_a_container_the_kernel_and_the_environment_are_compared() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, MEMORY, CPUSET], "/c1");
+    let report = in_container(&guard, &[FREEZER, MEMORY], "/w/runs/c1");
+    report.says("container id", "ok", "agree");
+    report.says("isolators", "ok", "cgroups in freezer, ");
+    report.says("memory hierarchy", "ok", "");
+    report.says("cpuset", "ok", "cpus ");
+    in_container(&guard, &[FREEZER], "/w/runs/c2").says("container id", "warn", "is believed, but");
+}
+
+#[test]
+fn a_container_without_freezer_or_with_an_empty_cpuset_is_ill() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[MEMORY, CPUSET], "/c1");
+    let nested = Path::new(CPUSET).join(guard.name()).join("c1");
+    fs::write(nested.join("cpuset.cpus"), "\n").unwrap();
+    let report = in_container(&guard, &[MEMORY], "/w/runs/c1");
+    report.says("isolators", "warn", "cgroups in ");
+    report.says("cpuset", "fail", "cpus \"\"");
 }

@@ -309,3 +309,20 @@ fn every_page_fits_eighty_columns_but_for_what_cannot_be_broken() {
         assert!(!text.contains('\x1b'), "colour without a terminal");
     }
 }
+
+#[test]
+fn every_kind_of_finding_has_a_test_that_makes_it() {
+    let tests = [
+        include_str!("inspect.rs"),
+        include_str!("root_inspect.rs"),
+        include_str!("root_inspect/namespaces.rs"),
+        include_str!("root_inspect/resources.rs"),
+        include_str!("root_inspect/under_agent.rs"),
+    ];
+    let looks_for = |kind: &str| {
+        let calls = ["finding", "actual", "cause"].map(|call| format!("{call}(\"{kind}\")"));
+        tests.iter().any(|test| calls.iter().any(|call| test.contains(call)))
+    };
+    let untested: Vec<&str> = minion::inspect::finding::kinds().filter(|kind| !looks_for(kind)).collect();
+    assert_eq!(untested, [] as [&str; 0]);
+}

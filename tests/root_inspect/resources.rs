@@ -2,10 +2,11 @@
 
 use super::{CPU, CPUSET, Container, FREEZER, MEMORY, PIDS, write};
 use crate::common::look::{Looked, Said};
-use crate::common::minion;
+use crate::common::{DEADLINE, minion};
 use crate::need;
 use std::fs;
 use std::process::Command;
+use std::time::Instant;
 
 #[test]
 fn a_frozen_process_is_told_with_its_state() {
@@ -15,7 +16,10 @@ fn a_frozen_process_is_told_with_its_state() {
     let state = container.directory(FREEZER).join("freezer.state");
     write(&state, "FROZEN");
     // Reading is what makes the kernel look whether all have arrived.
-    while fs::read_to_string(&state).unwrap() != "FROZEN\n" {}
+    let deadline = Instant::now() + DEADLINE;
+    while fs::read_to_string(&state).unwrap() != "FROZEN\n" {
+        assert!(Instant::now() < deadline, "never frozen");
+    }
     let said = container.why(&looked);
     write(&state, "THAWED");
     assert!(said.actual("frozen").contains(container.guard.name()), "{}", said.text);
