@@ -323,6 +323,6 @@ fn every_kind_of_finding_has_a_test_that_makes_it() {
         let calls = ["finding", "actual", "cause"].map(|call| format!("{call}(\"{kind}\")"));
         tests.iter().any(|test| calls.iter().any(|call| test.contains(call)))
     };
-    let untested: Vec<&str> = minion::inspect::finding::kinds().filter(|kind| !looks_for(kind)).collect();
+    let untested: Vec<&str> = ::minion::inspect::finding::kinds().filter(|kind| !looks_for(kind)).collect();
     assert_eq!(untested, [] as [&str; 0]);
 }

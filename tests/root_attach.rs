@@ -165,9 +165,9 @@ fn a_cgroup_that_is_removed_after_it_was_found_is_enodev() {
     let guard = CgroupGuard::new(&[MEMORY], "/c1");
     let looked = Looked::waiting();
     let variable = ("MESOS_DIRECTORY".into(), "/w/runs/c1".into());
-    let environment = minion::mesos::Environment::from_vars(&[variable]);
-    let sources = minion::cgroup::Sources::read().unwrap();
-    let validated = minion::cgroup::discover(&sources, guard.name(), &environment).validate().unwrap();
+    let environment = ::minion::mesos::Environment::from_vars(&[variable]);
+    let sources = ::minion::cgroup::Sources::read().unwrap();
+    let validated = ::minion::cgroup::discover(&sources, guard.name(), &environment).validate().unwrap();
     fs::remove_dir(Path::new(MEMORY).join(guard.name()).join("c1")).unwrap();
     let error = validated.attach(looked.pid()).unwrap_err();
     assert!(matches!(error.errno(), Some(libc::ENODEV | libc::ENOENT)), "{error}");

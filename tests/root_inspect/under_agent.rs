@@ -3,7 +3,7 @@
 use crate::common::look::{Looked, Stray, why};
 use crate::common::{DEADLINE, minion};
 use crate::need;
-use minion::rehearsal::{Agent, Container};
+use ::minion::rehearsal::{Agent, Container};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
