@@ -43,7 +43,7 @@ fn dispatch(command: Command) -> u8 {
         Command::Supervise(options) => check(&options),
         Command::Demo(options) => demo(&options),
         Command::Control(options) => control(&options),
-        Command::Doctor(options) => answer(tools::doctor(&options)),
+        Command::Doctor(options) => answer(Ok(tools::doctor(&options))),
         Command::Inspect(options) => answer(tools::look(options, true)),
         Command::Why(options) => answer(tools::look(options, false)),
         Command::Attach(options) => answer(tools::attach(options)),

@@ -172,7 +172,7 @@ fn look(name: &'static str, args: Vec<OsString>) -> Result<Result<LookOptions, C
         Plain::Words(words) => words,
         Plain::Instead(command) => return Ok(Err(command)),
     };
-    options.word = only_word(name, &words, "PID|TASK|CONTAINER")?.to_owned();
+    only_word(name, &words, "PID|TASK|CONTAINER")?.clone_into(&mut options.word);
     Ok(Ok(options))
 }
 

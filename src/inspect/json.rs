@@ -58,7 +58,7 @@ fn row(row: &Row) -> Value {
         Standing::Below { expected } => ("below", Some(expected), None),
         Standing::Inner { expected } => ("inner", Some(expected), None),
         Standing::Outside { expected, .. } => ("outside", Some(expected), None),
-        Standing::None(why) => ("none", None, Some(why)),
+        Standing::None(why) => ("none", None, why.map(|why| why.to_string())),
     };
     json!({
         "hierarchy": row.hierarchy,

@@ -7,6 +7,7 @@ use super::render::unit::{bytes, percent, span};
 use super::render::{Cell, Column, Fit, Screen, Table, Tone, clean};
 use super::view::cgroups::{Row, Standing};
 use super::view::{Namespace, View};
+use crate::cgroup::Nowhere;
 
 /// The limits that a page shows; JSON has all.
 const LIMITS: [&str; 5] =
@@ -130,7 +131,18 @@ fn verdict(row: &Row) -> (String, Cell) {
         Standing::Below { expected } => (shown(expected), Cell::toned(Tone::Warn, "below")),
         Standing::Inner { expected } => (shown(expected), Cell::toned(Tone::Bad, "INNER")),
         Standing::Outside { expected, .. } => (shown(expected), Cell::toned(Tone::Bad, "OUTSIDE")),
-        Standing::None(why) => ("-".to_owned(), Cell::toned(Tone::Dim, why)),
+        Standing::None(why) => ("-".to_owned(), Cell::toned(Tone::Dim, why.map_or("unknown", nowhere))),
+    }
+}
+
+/// Why there is no cgroup of the container, in a word or two.
+fn nowhere(why: Nowhere) -> &'static str {
+    match why {
+        Nowhere::NoContainer => "no container",
+        Nowhere::BesideV1 => "not used",
+        Nowhere::NotMounted => "not mounted",
+        Nowhere::OutOfReach => "out of reach",
+        Nowhere::NoIsolator => "no isolator",
     }
 }
 

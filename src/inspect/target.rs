@@ -94,7 +94,7 @@ fn task(name: &str) -> Result<i32> {
         [] => Err(Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion")
             .hint(match (minions.as_slice(), tasks.as_slice()) {
                 ([], _) => "no minion is running, or none that this user may look into".to_owned(),
-                (_, []) => "minions are running, but this user may not look into their tasks".to_owned(),
+                (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
                 _ => format!("tasks are: {}", names(&tasks)),
             })),
         several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))

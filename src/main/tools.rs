@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The hyperkube profile's: kube-proxy and the executor.
 const TASKS: u32 = 2;
 
-pub(crate) fn doctor(options: &DoctorOptions) -> Result<Answer> {
+pub(crate) fn doctor(options: &DoctorOptions) -> Answer {
     let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let subject = Subject {
         km: Some(km(options.km_binary.as_deref(), &variables)),
@@ -25,7 +25,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Answer> {
         private_mountns: options.private_mountns,
         depth: Depth::Full,
     };
-    Ok(doctor::report(&doctor::examine(&subject), options.json, &Screen::of_stdout()))
+    doctor::report(&doctor::examine(&subject), options.json, &Screen::of_stdout())
 }
 
 /// Looked for where `minion run` looks.
@@ -36,7 +36,7 @@ fn km(flag: Option<&Path>, variables: &[(OsString, OsString)]) -> Result<(PathBu
     let beside = exe.as_deref().and_then(Path::parent);
     hyperkube::locate_km(flag, beside, sandbox, variable("PATH"), &super::front::is_executable)
         .map(|(path, how)| (path, how.to_owned()))
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string().replace(" (hint: --km-binary=PATH names it)", ""))
 }
 
 pub(crate) fn look(options: LookOptions, whole: bool) -> Result<Answer> {

@@ -10,6 +10,7 @@ pub mod alone;
 pub mod control;
 pub mod fifo;
 pub mod logs;
+pub mod look;
 pub mod minion;
 pub mod proc;
 pub mod sandbox;

@@ -39,14 +39,13 @@ fn layout(placement: &Placement) -> Check {
 fn container(placement: &Placement, environment: &Environment) -> Check {
     let (name, evidence) = ("container id", placement.identity.to_string());
     match (placement.identity.verdict(), &placement.identity.kernel) {
-        (Verdict::Agreement, _) => Check::ok(name, evidence),
+        (Verdict::Agreement, _) | (Verdict::Absence, Kernel::Inside { .. }) => Check::ok(name, evidence),
         (Verdict::Disagreement, _) => Check::warn(
             name,
             evidence,
             "a hook or the task overrides MESOS_DIRECTORY, or minion was moved to another container's cgroup; minion believes \
              the kernel",
         ),
-        (Verdict::Absence, Kernel::Inside { .. }) => Check::ok(name, evidence),
         (Verdict::Absence, Kernel::Outside { .. }) if environment.is_under_agent() => Check::warn(
             name,
             evidence,

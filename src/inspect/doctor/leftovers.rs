@@ -4,6 +4,7 @@ use super::Check;
 use crate::inspect::proc::everyone;
 use crate::inspect::proc::seen::{Seen, errno_name};
 use crate::inspect::proc::stat::Stat;
+use crate::inspect::render::unit::counted;
 use crate::inspect::view::kin;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
@@ -58,7 +59,8 @@ pub(super) fn processes() -> Check {
         return match unseen {
             0 => Check::ok(name, evidence),
             unseen => {
-                Check::unknown(name, format!("{evidence}; {unseen} processes of other users could not be looked into"))
+                let unseen = counted(unseen, "process", "processes");
+                Check::unknown(name, format!("{evidence}; {unseen} could not be looked into"))
             }
         };
     }

@@ -55,11 +55,11 @@ pub(super) fn km(found: &Result<(PathBuf, String), String>) -> Check {
         Ok(Program::Other) => {
             Check::fail("km", format!("{evidence}: neither an ELF program nor a script"), "is it complete?")
         }
-        Ok(Program::Elf { machine, loader }) => elf_program(evidence, machine, loader.as_deref()),
+        Ok(Program::Elf { machine, loader }) => elf_program(&evidence, machine, loader.as_deref()),
     }
 }
 
-fn elf_program(evidence: String, machine: u16, loader: Option<&str>) -> Check {
+fn elf_program(evidence: &str, machine: u16, loader: Option<&str>) -> Check {
     let here = rustix::system::uname();
     let this = here.machine().to_string_lossy();
     let built_for = elf::machine_name(machine);

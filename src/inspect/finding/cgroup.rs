@@ -1,9 +1,9 @@
 //! Why a process is not in the cgroup that it is expected in.
 
 use super::Words;
-use crate::cgroup::{Layout, Version};
+use crate::cgroup::{Layout, Nowhere, Version};
 use crate::inspect::view::View;
-use crate::inspect::view::cgroups::{Row, Standing};
+use crate::inspect::view::cgroups::{PREFIX, Row, Standing};
 use crate::mesos::recovery::{self, LEAF, Reading};
 use std::path::Path;
 
@@ -49,7 +49,7 @@ pub(super) fn removed(view: &View) -> Option<Words> {
 /// In none of the container's cgroups.
 pub(super) fn outside(view: &View) -> Option<Words> {
     let out = strays(view);
-    if out.is_empty() || has_drifted(view, &out) || view.cgroups.rows.iter().any(Row::is_in) {
+    if out.is_empty() || has_drifted(&out) || view.cgroups.rows.iter().any(Row::is_in) {
         return None;
     }
     let container = view.cgroups.container.as_ref()?;
@@ -62,7 +62,7 @@ pub(super) fn half_attached(view: &View) -> Option<Words> {
     let out = strays(view);
     let inside: Vec<&str> =
         view.cgroups.rows.iter().filter(|row| row.is_in()).map(|row| row.hierarchy.as_str()).collect();
-    if out.is_empty() || inside.is_empty() || has_drifted(view, &out) {
+    if out.is_empty() || inside.is_empty() || has_drifted(&out) {
         return None;
     }
     let container = view.cgroups.container.as_ref()?;
@@ -78,7 +78,7 @@ pub(super) fn half_attached(view: &View) -> Option<Words> {
 /// Its parent is inside and it is not: children are born where their parent is, so it was moved later.
 pub(super) fn drifted(view: &View) -> Option<Words> {
     let out = strays(view);
-    if !has_drifted(view, &out) {
+    if !has_drifted(&out) {
         return None;
     }
     let (container, parent) = (view.cgroups.container.as_ref()?, view.kin.parent.as_ref()?);
@@ -161,7 +161,7 @@ pub(super) fn no_isolator(view: &View) -> Option<Words> {
         Layout::Unified => row.version == Version::V2,
         Layout::None => false,
     };
-    let none = |row: &&Row| matches!(&row.standing, Standing::None(why) if why.contains("isolator"));
+    let none = |row: &&Row| row.standing == Standing::None(Some(Nowhere::NoIsolator));
     let rows: Vec<&Row> = view.cgroups.rows.iter().filter(counts).filter(none).collect();
     if rows.is_empty() || !inside {
         return None;
@@ -208,7 +208,7 @@ fn strays(view: &View) -> Vec<&Row> {
 }
 
 /// In every hierarchy where it is out, its parent is in.
-fn has_drifted(_view: &View, out: &[&Row]) -> bool {
+fn has_drifted(out: &[&Row]) -> bool {
     let parent_in = |row: &&&Row| {
         let Standing::Outside { expected, .. } = &row.standing else { return false };
         row.parent.as_ref().is_some_and(|parent| parent.starts_with(expected))
@@ -262,5 +262,9 @@ fn likely(view: &View, out: &[&Row]) -> String {
 fn put_back(view: &View, only: Option<&str>) -> String {
     let container = view.cgroups.container.as_deref().unwrap_or("ID");
     let only = only.map(|hierarchy| format!(" --only {}", hierarchy.split(',').next().unwrap_or(hierarchy)));
-    format!("minion attach {} --to {container}{}", view.stat.pid, only.unwrap_or_default())
+    let prefix = match view.cgroups.prefix.as_str() {
+        PREFIX => String::new(),
+        prefix => format!(" --mesos-cgroup-prefix={prefix}"),
+    };
+    format!("minion attach {} --to {container}{}{prefix}", view.stat.pid, only.unwrap_or_default())
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 const NEAR: u64 = 95;
 /// No process can be picked by the OOM killer with this score.
 const NEVER: i32 = -1000;
+/// It is picked before any other.
+const FIRST: i32 = 1000;
 
 /// The kernel killed in this memory cgroup.
 pub(super) fn killed(view: &View) -> Option<Words> {
@@ -64,11 +66,12 @@ pub(super) fn unusual_score(view: &View) -> Option<Words> {
     let score = *view.oom_score.known()?;
     let cause = match score {
         NEVER => "the OOM killer never takes it: where it is what grows, others of its container die in its place",
+        FIRST.. => "the OOM killer takes it first, whatever it uses: so a kubelet marks pods without requests",
         ..0 => "the OOM killer takes others of the container first; it is inherited from whoever started the agent",
         _ => return None,
     };
     Words::new(
-        "oom_score_adj of 0 or above",
+        "oom_score_adj of 0",
         format!("oom_score_adj is {score}"),
         cause,
         format!(

@@ -72,6 +72,7 @@ struct Words {
 }
 
 impl Words {
+    #[expect(clippy::unnecessary_wraps, reason = "it is what each kind's function ends with")]
     fn new(
         expected: impl Into<String>,
         actual: impl Into<String>,

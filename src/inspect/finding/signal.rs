@@ -64,16 +64,17 @@ pub(super) fn uninterruptible(view: &View) -> Option<Words> {
     )
 }
 
-/// SIGTERM is blocked and so does nothing.
+/// SIGTERM is blocked and so does nothing, unless it is read from a signalfd. [KF-104]
 pub(super) fn term_blocked(view: &View) -> Option<Words> {
     let status = view.status.known()?;
     // In all of a library's helper threads it may be; this is the main thread's mask.
-    (holds(status.blocked, TERM) && !view.stat.is_zombie()).then_some(())?;
+    let read = view.reads_signals.known() == Some(&true);
+    (holds(status.blocked, TERM) && !read && !view.stat.is_zombie()).then_some(())?;
     let pending = if holds(status.pending, TERM) { ", and one is waiting" } else { "" };
     Words::new(
         "SIGTERM can end it",
         format!("its main thread blocks SIGTERM{pending}"),
-        "it was started with a blocked mask, which survives exec, or it takes signals in another thread or from a signalfd",
+        "it was started with a blocked mask, which survives exec, or it takes signals in another thread",
         "if it does not end by itself, only SIGKILL does; a supervisor should start children with an empty mask",
     )
 }

@@ -2,7 +2,7 @@
 
 use super::Question;
 use super::kin::{Kin, variables};
-use crate::cgroup::{self, Layout, Placement, Sources, Version};
+use crate::cgroup::{self, Layout, Nowhere, Placement, Sources, Version};
 use crate::error::Result;
 use crate::inspect::proc::mounts::{self, Mount};
 use crate::inspect::proc::seen::{self, Seen};
@@ -13,12 +13,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The agent's `--cgroups_root` where nobody says another.
-const PREFIX: &str = "mesos";
+pub(in crate::inspect) const PREFIX: &str = "mesos";
 
 /// A process in the hierarchies of this host.
 #[derive(Debug)]
 pub(in crate::inspect) struct Cgroups {
     pub(in crate::inspect) layout: Layout,
+    /// The agent's `--cgroups_root`, as far as it is known.
+    pub(in crate::inspect) prefix: String,
     /// The container that it should be in.
     pub(in crate::inspect) container: Option<String>,
     /// How that is known, in one line.
@@ -72,8 +74,8 @@ pub(in crate::inspect) enum Standing {
         /// Its directory.
         directory: PathBuf,
     },
-    /// The container has no cgroup in this hierarchy, for this reason.
-    None(String),
+    /// The container has no cgroup in this hierarchy, for this reason; None where its directories could not be opened.
+    None(Option<Nowhere>),
 }
 
 impl Cgroups {
@@ -97,6 +99,7 @@ impl Cgroups {
         };
         let parent = kin.parent.as_ref().map(|parent| host.discover(text(parent.pid), None));
         let mut cgroups = Self::compare(&own, reference.as_ref(), parent.as_ref(), &mounts::parse(&host.mountinfo));
+        cgroups.prefix.clone_from(&host.prefix);
         if let Some(container) = &question.container {
             cgroups.evidence = format!("container {container}: it was asked for by name");
         }
@@ -116,7 +119,7 @@ impl Cgroups {
             let why = inherited.iter().find(|inherited| inherited.hierarchy == label);
             let standing = match place {
                 Some(place) => standing(&place.path, &place.directory, hierarchy),
-                None => Standing::None(why.map_or_else(|| "unknown".to_owned(), |inherited| inherited.why.to_string())),
+                None => Standing::None(why.map(|inherited| inherited.why)),
             };
             Row {
                 version: hierarchy.version,
@@ -134,6 +137,7 @@ impl Cgroups {
         };
         Self {
             layout: own.layout,
+            prefix: PREFIX.to_owned(),
             container: id.map(ToString::to_string),
             evidence: wanted.identity.to_string(),
             foreign,

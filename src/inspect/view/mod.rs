@@ -29,6 +29,8 @@ pub struct View {
     pub(super) status: Seen<Status>,
     /// With what stands behind a secret's name left out.
     pub(super) arguments: Seen<Vec<String>>,
+    /// Whether it has a signalfd: then a blocked signal is one that it reads. Looked for where SIGTERM is blocked.
+    pub(super) reads_signals: Seen<bool>,
     pub(super) limits: Seen<Vec<Limit>>,
     pub(super) age: Seen<Duration>,
     pub(super) executable: Seen<PathBuf>,
@@ -78,8 +80,10 @@ impl View {
         let namespaces = namespaces(pid, &kin);
         let mounts = Mounts::of(pid, &namespaces, &sandbox);
         let resources = Resources::of(&cgroups);
+        let status = Status::read(pid);
         Ok(Self {
-            status: Status::read(pid),
+            reads_signals: reads_signals(pid, &status),
+            status,
             arguments: proc::arguments(pid).map(without_secrets),
             limits: status::limits(pid),
             age: age(&stat),
@@ -105,16 +109,23 @@ impl View {
     /// What could not be seen, each once.
     pub(super) fn unseen(&self) -> Vec<&str> {
         let links = [self.executable.why(), self.directory.why(), self.sandbox.why(), self.mounts.own.why()];
-        let files = [self.status.why(), self.limits.why(), self.oom_score.why(), self.kin.pipes.why()];
+        let files = [
+            self.status.why(),
+            self.limits.why(),
+            self.oom_score.why(),
+            self.kin.pipes.why().or(self.reads_signals.why()),
+        ];
         let all = links.into_iter().chain(files).chain([self.mounts.host.why(), self.resources.kmsg.why()]);
-        let spaces = self.namespaces.iter().flat_map(|namespace| [namespace.own.why(), namespace.host.why()]);
+        // One of them stands for all: they are behind the same door.
+        let spaces =
+            self.namespace("mnt").into_iter().flat_map(|namespace| [namespace.own.why(), namespace.host.why()]);
         let mut unseen: Vec<&str> = all.chain(spaces).flatten().collect();
         unseen.sort_unstable();
         unseen.dedup();
         unseen
     }
 
-    /// Whether it is scheduled as SCHED_FIFO or SCHED_RR.
+    /// Whether it is scheduled as `SCHED_FIFO` or `SCHED_RR`.
     pub(super) fn is_real_time(&self) -> bool {
         matches!(self.policy(), "SCHED_FIFO" | "SCHED_RR")
     }
@@ -141,6 +152,14 @@ impl View {
     }
 }
 
+fn reads_signals(pid: i32, status: &Seen<Status>) -> Seen<bool> {
+    if !status.known().is_some_and(|status| status::holds(status.blocked, libc::SIGTERM)) {
+        return Seen::Known(false);
+    }
+    let is_signalfd = |(_, target): &(i32, PathBuf)| target.as_os_str() == "anon_inode:[signalfd]";
+    proc::fd_targets(pid).map(|targets| targets.iter().any(is_signalfd))
+}
+
 fn namespaces(pid: i32, kin: &Kin) -> Vec<Namespace> {
     let of = |kind: &'static str| Namespace {
         kind,
@@ -156,9 +175,10 @@ fn namespaces(pid: i32, kin: &Kin) -> Vec<Namespace> {
 fn age(stat: &Stat) -> Seen<Duration> {
     let ticks = rustix::param::clock_ticks_per_second().max(1);
     seen::text("/proc/uptime").and_then(|text| {
-        let whole = text.split(['.', ' ']).next().and_then(|seconds| seconds.parse::<u64>().ok());
-        let uptime = whole.ok_or_else(|| "/proc/uptime holds no number".to_owned())?;
-        Ok(Duration::from_secs(uptime.saturating_sub(stat.start / ticks)))
+        let first = text.split(' ').next().and_then(|seconds| seconds.parse().ok());
+        let uptime = first.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let uptime = uptime.ok_or_else(|| "/proc/uptime holds no number".to_owned())?;
+        Ok(uptime.saturating_sub(Duration::from_millis(stat.start.saturating_mul(1000) / ticks)))
     })
 }
 

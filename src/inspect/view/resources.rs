@@ -119,7 +119,7 @@ impl Memory {
 impl Pids {
     fn read(directory: PathBuf) -> Option<Self> {
         let (current, max) = (number(&directory, "pids.current")?, number(&directory, "pids.max")?);
-        Some(Self { current, max, directory })
+        Some(Self { directory, current, max })
     }
 }
 

@@ -1,0 +1,138 @@
+//! Frozen, out of memory, out of pids, throttled, refused.
+
+use super::{CPU, CPUSET, Container, FREEZER, MEMORY, PIDS, write};
+use crate::common::look::{Looked, Said};
+use crate::common::{DEADLINE, minion};
+use crate::need;
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+#[test]
+fn a_frozen_process_is_told_with_its_state() {
+    need!("root", "v1");
+    let container = Container::new(&[FREEZER]);
+    let looked = container.with_process_in(&[FREEZER]);
+    let state = container.directory(FREEZER).join("freezer.state");
+    write(&state, "FROZEN");
+    // Reading is what makes the kernel look whether all have arrived.
+    let deadline = Instant::now() + DEADLINE;
+    while fs::read_to_string(&state).unwrap() != "FROZEN\n" {
+        assert!(Instant::now() < deadline, "never frozen");
+    }
+    let said = container.why(&looked);
+    write(&state, "THAWED");
+    assert!(said.actual("frozen").contains(container.guard.name()), "{}", said.text);
+    assert!(said.cause("uninterruptible").contains("its cgroup is frozen"), "{}", said.text);
+}
+
+#[test]
+fn a_full_pids_cgroup_is_found() {
+    need!("root", "v1");
+    let container = Container::new(&[PIDS]);
+    let looked = container.with_process_in(&[PIDS]);
+    write(&container.directory(PIDS).join("pids.max"), "1");
+    assert!(container.why(&looked).actual("pids-at-max").starts_with("1 of 1 pids are taken"));
+}
+
+#[test]
+fn an_empty_cpuset_is_found_and_is_why_it_is_outside() {
+    need!("root", "v1");
+    let container = Container::new(&[FREEZER]);
+    let cpuset = std::path::Path::new(CPUSET).join(container.guard.name());
+    // Nothing fills these two: a new v1 cpuset is empty.
+    fs::create_dir_all(cpuset.join("c1")).unwrap();
+    let said = container.why(&container.with_process_in(&[FREEZER]));
+    fs::remove_dir(cpuset.join("c1")).unwrap();
+    fs::remove_dir(cpuset).unwrap();
+    assert!(said.actual("cpuset-empty").contains("/c1 is empty"), "{}", said.text);
+    assert!(said.cause("cgroup-half-attached").contains("ENOSPC"), "{}", said.text);
+}
+
+#[test]
+fn a_real_time_process_outside_of_the_cpu_cgroup_is_explained() {
+    need!("root", "v1");
+    let container = Container::new(&[FREEZER, CPU]);
+    let mut command = Command::new("chrt");
+    let (looked, _) = Looked::start(command.args(["--rr", "1", "bash", "-c", "echo ready; read -r x"]));
+    looked.into_cgroup(&container.directory(FREEZER));
+    let said = container.why(&looked);
+    assert!(said.actual("cpu-real-time").starts_with("scheduling policy SCHED_RR"), "{}", said.text);
+    assert!(said.cause("cgroup-half-attached").contains("EINVAL"), "{}", said.text);
+}
+
+#[test]
+fn a_process_of_a_container_that_is_held_back_by_its_quota_is_told() {
+    need!("root", "v1");
+    let container = Container::new(&[CPU]);
+    let stat = container.directory(CPU).join("cpu.stat");
+    write(&container.directory(CPU).join("cpu.cfs_quota_us"), "1000");
+    let procs = container.directory(CPU).join("cgroup.procs");
+    let spin = format!(
+        "echo $$ > {}; until [[ $(< {}) =~ nr_throttled\\ [1-9] ]]; do :; done; echo ready",
+        procs.display(),
+        stat.display()
+    );
+    let (looked, _) = Looked::script(&spin);
+    assert!(container.why(&looked).actual("cpu-throttled").starts_with("throttled in "));
+}
+
+#[test]
+fn a_process_that_was_killed_for_memory_is_named_with_the_limit() {
+    need!("root", "v1");
+    let container = Container::new(&[MEMORY]);
+    let memory = container.directory(MEMORY);
+    write(&memory.join("memory.limit_in_bytes"), "16777216");
+    let eat = format!(
+        "echo $$ > {}/cgroup.procs; head -c 100m /dev/zero | tail -c 100m >/dev/null & eater=$!; wait $eater; echo $eater",
+        memory.display()
+    );
+    let (looked, eater) =
+        Looked::start(Command::new("bash").args(["-c", &format!("{{ {eat}; }} 2>/dev/null; read -r x")]));
+    let said = container.why(&looked);
+    let actual = said.actual("oom-killed");
+    assert!(actual.starts_with("1 killed in ") && actual.contains("of 16 MiB in use"), "{actual}");
+    if fs::File::open("/dev/kmsg").is_ok() {
+        assert!(actual.contains(&format!("the last was pid {eater} (tail)")), "{actual}");
+        assert!(actual.contains(&format!("by the limit of /{}/c1", container.guard.name())), "{actual}");
+    }
+}
+
+#[test]
+fn a_container_that_is_almost_out_of_memory_is_found() {
+    need!("root", "v1");
+    let container = Container::new(&[MEMORY]);
+    let memory = container.directory(MEMORY);
+    write(&memory.join("memory.limit_in_bytes"), "67108864");
+    let file = format!("/dev/shm/{}", container.guard.name());
+    let fill = format!("echo $$ > {}/cgroup.procs; head -c 65000000 /dev/zero > {file}; echo ready", memory.display());
+    let (looked, _) = Looked::script(&fill);
+    let said = container.why(&looked);
+    fs::remove_file(file).unwrap();
+    assert!(said.actual("memory-at-limit").contains("of 64 MiB in use"), "{}", said.text);
+    assert!(!said.has("oom-killed"));
+}
+
+#[test]
+fn a_memory_cgroup_that_does_not_charge_its_children_is_found() {
+    need!("root", "v1");
+    let container = Container::new(&[MEMORY]);
+    let looked = container.with_process_in(&[MEMORY]);
+    // No kernel of today lets it be 0: a file over it plays an old one.
+    let script = "echo 0 > /dev/shm/$$ && mount --bind /dev/shm/$$ \"$1\" && rm /dev/shm/$$ && shift && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(container.directory(MEMORY).join("memory.use_hierarchy"));
+    command.args([minion(), "why", &looked.pid().to_string(), "--json", &container.prefix()]);
+    let said = Said::from(&command.output().unwrap());
+    assert!(said.actual("memory-not-hierarchical").starts_with("it is 0 in "), "{}", said.text);
+}
+
+#[test]
+fn root_without_cap_sys_admin_is_noted() {
+    need!("root");
+    let mut command = Command::new("setpriv");
+    let without = ["--bounding-set=-sys_admin", "--inh-caps=-sys_admin", "bash", "-c", "echo ready; read -r x"];
+    let (looked, _) = Looked::start(command.args(without));
+    let said = crate::common::look::why_pid(looked.pid());
+    assert!(said.actual("no-sys-admin").contains("bounding set"), "{}", said.text);
+}
