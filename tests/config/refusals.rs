@@ -314,7 +314,7 @@ fn the_command_line_alone_has_no_line() {
 
 #[test]
 fn all_problems_are_told_at_once_in_the_order_of_the_text() {
-    let lines: String = (0..12).map(|nth| format!("k{nth} = 1\n")).collect();
+    let lines: String = (0..12).map(|nth| format!("k{nth} = 1")).collect::<Vec<_>>().join("\n");
     let refused = Machine::new().refused(&beside_executor(&lines));
     let places: Vec<&str> = refused.lines().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, (5..17).map(|line| format!("m.toml:{line}:1")).collect::<Vec<_>>());
