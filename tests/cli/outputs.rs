@@ -117,6 +117,10 @@ fn only_commands_that_exist_are_listed() {
             "start",
             "signal",
             "metrics",
+            "doctor",
+            "inspect",
+            "why",
+            "attach",
             "completions",
             "man",
             "help"
@@ -170,7 +174,7 @@ fn bash_loads_the_completions_and_offers_what_fits() {
             format!("{script}\nCOMP_WORDS=({words}) COMP_CWORD={at}; _minion; printf '%s\\n' \"${{COMPREPLY[@]}}\"");
         answer("bash", &ask).unwrap()
     };
-    assert_eq!(complete("minion d", 1), "demo\n");
+    assert_eq!(complete("minion d", 1), "demo\ndoctor\n");
     assert_eq!(complete("minion --max-log-s", 1), "--max-log-size=\n");
     assert_eq!(complete("minion run --stdout = s", 4), "separate\n");
     assert_eq!(complete("minion run --stdout =", 3), "merge\nseparate\ndiscard\n");
