@@ -169,6 +169,10 @@ fn a_key_that_nobody_knows_is_refused_with_the_nearest() {
           locks, memlock, msgqueue, nice, nofile, nproc, rss, rtprio, rttime, sigpending, stack)",
         ),
     ]);
+    assert_eq!(
+        Machine::new().refused("executor.command = [\"sh\"]\n[[sidecar]]\nname = \"a\"\ncomand = [\"sh\"]"),
+        "m.toml:4:1: comand: no such key (hint: did you mean command?)\n"
+    );
     let refused = Machine::new().refused("[executor]\ncommand = [\"sh\"]\nrestart = \"always\"\nname = \"x\"\n");
     assert!(refused.starts_with("m.toml:3:1: restart: no such key (hint: known here: command,"), "{refused}");
     assert!(refused.contains("\nm.toml:4:1: name: no such key"), "{refused}");
