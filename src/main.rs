@@ -98,8 +98,7 @@ fn check(options: &cli::SuperviseOptions) -> u8 {
 }
 
 fn refuse(refused: &front::Refused) -> u8 {
-    let lines: String = refused.lines.iter().map(|line| format!("minion: {line}\n")).collect();
-    say(std::io::stderr(), &lines);
+    say(std::io::stderr(), &format!("minion: {}\n", refused.lines.join("\nminion: ")));
     refused.code as u8
 }
 

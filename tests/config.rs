@@ -80,7 +80,7 @@ impl<'a> Machine<'a> {
     /// The problems, one a line.
     fn refused(&self, text: &str) -> String {
         match self.load(text) {
-            Err(problems) => problems.iter().map(|problem| format!("{problem}\n")).collect(),
+            Err(problems) => problems.iter().map(ToString::to_string).map(|line| line + "\n").collect(),
             Ok(loaded) => panic!("{text}\n{loaded:#?}"),
         }
     }

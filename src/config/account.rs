@@ -87,24 +87,24 @@ mod tests {
         group: "root:x:0:\nkube:x:701:\ndocker:x:702:a,kube\nlog:x:703:kube,a\nother:x:704:kubes\n",
     };
 
-    fn user(account: Account, group: Option<u32>) -> Result<User, String> {
-        ACCOUNTS.user(&account, group).map_err(|unknown| format!("{} ({})", unknown.message, unknown.hint))
+    fn user(account: &Account, group: Option<u32>) -> Result<User, String> {
+        ACCOUNTS.user(account, group).map_err(|unknown| format!("{} ({})", unknown.message, unknown.hint))
     }
 
     #[test]
     fn a_user_has_its_group_and_those_that_list_it() {
         let expected = User { uid: 700, gid: 701, groups: vec![701, 702, 703] };
-        assert_eq!(user(Account::Name("kube".into()), None), Ok(expected.clone()));
-        assert_eq!(user(Account::Number(700), None), Ok(expected));
+        assert_eq!(user(&Account::Name("kube".into()), None), Ok(expected.clone()));
+        assert_eq!(user(&Account::Number(700), None), Ok(expected));
         let other = User { uid: 700, gid: 5, groups: vec![5, 702, 703] };
-        assert_eq!(user(Account::Name("kube".into()), Some(5)), Ok(other));
+        assert_eq!(user(&Account::Name("kube".into()), Some(5)), Ok(other));
     }
 
     #[test]
     fn a_number_needs_no_entry_where_its_group_is_named() {
-        assert_eq!(user(Account::Number(9), Some(8)), Ok(User { uid: 9, gid: 8, groups: vec![8] }));
-        assert_eq!(user(Account::Number(9), None), Err("9 is not in /etc/passwd (name a group too)".into()));
-        let refused = user(Account::Name("kub".into()), Some(1)).unwrap_err();
+        assert_eq!(user(&Account::Number(9), Some(8)), Ok(User { uid: 9, gid: 8, groups: vec![8] }));
+        assert_eq!(user(&Account::Number(9), None), Err("9 is not in /etc/passwd (name a group too)".into()));
+        let refused = user(&Account::Name("kub".into()), Some(1)).unwrap_err();
         assert!(refused.starts_with("no such user: \"kub\""), "{refused}");
     }
 

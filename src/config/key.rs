@@ -140,10 +140,16 @@ where
     T: Default,
 {
     let mut result = T::default();
+    let mut meant = Vec::new();
     for (name, node) in in_order(table) {
         let Some(key) = keys.iter().find(|key| key.about.name == name.value) else {
-            let (message, hint) = unknown(name.value, keys);
-            findings.add(name.at, message, hint);
+            let near = near::nearest(name.value, keys.iter().map(|key| key.about.name));
+            let hint = match near {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("known here: {}", names(&abouts(keys))),
+            };
+            findings.add(name.at, format!("{}: no such key", name.value), hint);
+            meant.extend(near);
             continue;
         };
         if let Err(wrong) = (key.set)(&mut result, node, findings) {
@@ -152,17 +158,10 @@ where
         }
     }
     for about in keys.iter().map(|key| &key.about).filter(|about| about.required) {
-        if !table.contains_key(about.name) {
+        // What was only misspelled is not missing too.
+        if !table.contains_key(about.name) && !meant.contains(&about.name) {
             findings.add(place, format!("{}: missing", about.name), format!("it takes {}", about.takes.words()));
         }
     }
     result
-}
-
-fn unknown<T>(name: &str, keys: &'static [Key<T>]) -> (String, String) {
-    let hint = match near::nearest(name, keys.iter().map(|key| key.about.name)) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("known here: {}", names(&abouts(keys))),
-    };
-    (format!("{name}: no such key"), hint)
 }

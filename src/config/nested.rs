@@ -45,7 +45,8 @@ pub(super) static READINESS: [Key<Asking>; 9] = [
         .help("It writes a newline to this descriptor, which it finds open, as s6 has it.")
         .sets(|asking, node, _| {
             let fd = value::number(node, 3, 255)?;
-            way(asking, node, "fd", Way::Fd(fd))
+            way(asking, node, "fd", Way::Fd(fd));
+            Ok(())
         }),
     tcp(),
     unix(),
@@ -88,21 +89,24 @@ pub(super) static HEALTH: [Key<Asking>; 9] = [
 const fn tcp() -> Key<Asking> {
     About::new("tcp", ADDRESS).way().help("A connection is accepted at this address.").sets(|asking, node, _| {
         let address = value::address(node)?;
-        way(asking, node, "tcp", Way::Probe(Probe::Tcp(address)))
+        way(asking, node, "tcp", Way::Probe(Probe::Tcp(address)));
+        Ok(())
     })
 }
 
 const fn unix() -> Key<Asking> {
     About::new("unix", PATH).way().help("A connection is accepted at this socket.").sets(|asking, node, _| {
         let path = path(node)?;
-        way(asking, node, "unix", Way::Probe(Probe::Unix(path)))
+        way(asking, node, "unix", Way::Probe(Probe::Unix(path)));
+        Ok(())
     })
 }
 
 const fn http() -> Key<Asking> {
     About::new("http", URL).way().help("GET is answered with 200 to 399.").sets(|asking, node, _| {
         let probe = value::http(node)?;
-        way(asking, node, "http", Way::Probe(probe))
+        way(asking, node, "http", Way::Probe(probe));
+        Ok(())
     })
 }
 
@@ -112,25 +116,29 @@ const fn command() -> Key<Asking> {
         .help("This command, with the task's environment and user, exits with 0.")
         .sets(|asking, node, _| {
             let command = value::command(node)?;
-            way(asking, node, "command", Way::Command(command))
+            way(asking, node, "command", Way::Command(command));
+            Ok(())
         })
 }
 
 const fn file() -> Key<Asking> {
     About::new("file", PATH).way().help("This file is there.").sets(|asking, node, _| {
         let path = path(node)?;
-        way(asking, node, "file", Way::Probe(Probe::File(path)))
+        way(asking, node, "file", Way::Probe(Probe::File(path)));
+        Ok(())
     })
 }
 
 /// A way that is only named; `false` is as good as nothing.
 fn switch(asking: &mut Asking, node: Node<'_>, name: &'static str, named: Way) -> Result<(), Wrong> {
-    if node.boolean()? { way(asking, node, name, named) } else { Ok(()) }
+    if node.boolean()? {
+        way(asking, node, name, named);
+    }
+    Ok(())
 }
 
-fn way(asking: &mut Asking, node: Node<'_>, name: &'static str, way: Way) -> Result<(), Wrong> {
+fn way(asking: &mut Asking, node: Node<'_>, name: &'static str, way: Way) {
     asking.ways.push(Placed::new(node.at(), (name, way)));
-    Ok(())
 }
 
 /// A table of one way and its times.

@@ -47,17 +47,16 @@ pub(super) fn choice(node: Node<'_>, words: &[&str]) -> Result<usize, Wrong> {
 
 /// A signal that ends something: `TERM`, `SIGTERM` or a number. SIGSTOP and SIGCONT end nothing.
 pub(super) fn signal(node: Node<'_>) -> Result<i32, Wrong> {
-    let number = match node.maybe_integer(1..=64) {
-        Some(number) => i32::try_from(number?).map_err(|_| Wrong::new("out of range"))?,
-        None => {
-            let text = node.text()?;
-            let upper = text.to_ascii_uppercase();
-            let name = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
-            let found = (1..=64).find(|number| signal_name(*number) == Some(name.as_str()));
-            found.ok_or_else(|| Wrong::new(format!("no such signal: {text:?}")))?
-        }
+    const ALL: std::ops::RangeInclusive<i32> = 1..=64;
+    let found = if let Some(written) = node.maybe_integer(1..=64) {
+        let written = written?;
+        ALL.into_iter().find(|number| i64::from(*number) == written)
+    } else {
+        let upper = node.text()?.to_ascii_uppercase();
+        let name = if upper.starts_with("SIG") { upper } else { format!("SIG{upper}") };
+        ALL.into_iter().find(|number| signal_name(*number) == Some(name.as_str()))
     };
-    match number {
+    match found.ok_or_else(|| Wrong::new(format!("no such signal: {:?}", node.text().unwrap_or_default())))? {
         libc::SIGSTOP | libc::SIGCONT => Err(Wrong::new("a signal that ends nothing")),
         number => Ok(number),
     }

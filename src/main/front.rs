@@ -124,8 +124,8 @@ fn context<'a>(options: &'a SuperviseOptions, variables: &'a [(OsString, OsStrin
 fn text_of(path: &Path) -> Result<String, Refused> {
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
     String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        Refused { lines: vec![format!("{}:{}: not UTF-8", path.display(), line + 1)], code: Code::Usage }
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
+        Refused { lines: vec![format!("{}:{}: not UTF-8", path.display(), line)], code: Code::Usage }
     })
 }
 

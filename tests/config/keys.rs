@@ -228,10 +228,9 @@ fn a_deleted_working_directory_leaves_relative_paths_as_they_are() {
 
 /// The rows below a key.
 fn below(keys: &[&'static About], name: &str) -> Vec<&'static About> {
-    match keys.iter().find(|about| about.name == name).unwrap().takes {
-        Takes::Table(keys) | Takes::Tables(keys) => keys(),
-        other => panic!("{name}: {other:?}"),
-    }
+    let takes = keys.iter().find(|about| about.name == name).unwrap().takes;
+    let (Takes::Table(keys) | Takes::Tables(keys)) = takes else { panic!("{name}: {takes:?}") };
+    keys()
 }
 
 #[test]

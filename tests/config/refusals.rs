@@ -169,6 +169,10 @@ fn a_key_that_nobody_knows_is_refused_with_the_nearest() {
           locks, memlock, msgqueue, nice, nofile, nproc, rss, rtprio, rttime, sigpending, stack)",
         ),
     ]);
+    assert_eq!(
+        Machine::new().refused("executor.command = [\"sh\"]\n[[sidecar]]\nname = \"a\"\ncomand = [\"sh\"]"),
+        "m.toml:4:1: comand: no such key (hint: did you mean command?)\n"
+    );
     let refused = Machine::new().refused("[executor]\ncommand = [\"sh\"]\nrestart = \"always\"\nname = \"x\"\n");
     assert!(refused.starts_with("m.toml:3:1: restart: no such key (hint: known here: command,"), "{refused}");
     assert!(refused.contains("\nm.toml:4:1: name: no such key"), "{refused}");
@@ -314,7 +318,7 @@ fn the_command_line_alone_has_no_line() {
 
 #[test]
 fn all_problems_are_told_at_once_in_the_order_of_the_text() {
-    let lines: String = (0..12).map(|nth| format!("k{nth} = 1\n")).collect();
+    let lines: String = (0..12).map(|nth| format!("k{nth} = 1")).collect::<Vec<_>>().join("\n");
     let refused = Machine::new().refused(&beside_executor(&lines));
     let places: Vec<&str> = refused.lines().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, (5..17).map(|line| format!("m.toml:{line}:1")).collect::<Vec<_>>());

@@ -63,9 +63,8 @@ fn takes_object(schema: &Value, object: &Map<String, Value>) -> bool {
     schema.get("required").is_none_or(|names| names.as_array().unwrap().iter().all(there))
         && object.iter().all(|(name, value)| {
             match (schema.pointer(&format!("/properties/{name}")), schema.get("additionalProperties")) {
-                (Some(schema), _) => takes(schema, value),
                 (None, Some(Value::Bool(allowed))) => *allowed,
-                (None, Some(schema)) => takes(schema, value),
+                (Some(schema), _) | (None, Some(schema)) => takes(schema, value),
                 (None, None) => true,
             }
         })

@@ -1,5 +1,7 @@
 //! What is fuzzed, and what must hold besides that nothing panics.
 
+#[path = "targets/config.rs"]
+mod config;
 #[path = "targets/core.rs"]
 mod core;
 
@@ -25,6 +27,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("mountinfo", mountinfo),
     ("cgroup", membership),
     ("kubeconfig", kubeconfig),
+    ("config", config::file),
     ("stat", stat_lines),
     ("core", core::events),
 ];
