@@ -49,7 +49,7 @@ impl Container {
     /// A shell in the container's cgroup of these hierarchies.
     fn with_process_in(&self, hierarchies: &[&str]) -> Looked {
         let looked = Looked::waiting();
-        hierarchies.iter().for_each(|hierarchy| looked.into_cgroup(&self.directory(hierarchy)));
+        hierarchies.iter().for_each(|hierarchy| looked.enters_cgroup(&self.directory(hierarchy)));
         looked
     }
 
@@ -110,7 +110,7 @@ fn a_process_that_left_its_parents_cgroup_has_drifted() {
     need!("root", "v1");
     let container = Container::new(&[FREEZER, MEMORY]);
     let (mut parent, _) = Looked::script("echo ready; read -r go; sleep 1000 & echo $!");
-    [FREEZER, MEMORY].iter().for_each(|hierarchy| parent.into_cgroup(&container.directory(hierarchy)));
+    [FREEZER, MEMORY].iter().for_each(|hierarchy| parent.enters_cgroup(&container.directory(hierarchy)));
     std::io::Write::write_all(parent.child.stdin.as_mut().unwrap(), b"go\n").unwrap();
     let child = Stray(parent.line().parse().unwrap());
     write(&Path::new(MEMORY).join("cgroup.procs"), &child.0.to_string());
@@ -140,7 +140,7 @@ fn an_environment_that_names_another_container_disagrees() {
     let mut command = Command::new("bash");
     command.args(["-c", "echo ready; read -r x"]).env("MESOS_DIRECTORY", "/w/runs/other");
     let (looked, _) = Looked::start(&mut command);
-    looked.into_cgroup(&container.directory(FREEZER));
+    looked.enters_cgroup(&container.directory(FREEZER));
     let expected = container.why(&looked).finding("container-id-disagrees")["expected"].to_string();
     assert!(expected.contains("/w/runs/other"), "{expected}");
 }
@@ -152,7 +152,7 @@ fn a_nested_container_is_noted() {
     let nested = container.directory(FREEZER).join("mesos/c2");
     fs::create_dir_all(&nested).unwrap();
     let looked = container.with_process_in(&[MEMORY]);
-    looked.into_cgroup(&nested);
+    looked.enters_cgroup(&nested);
     let said = container.why(&looked);
     assert!(said.actual("container-nested").starts_with("c1.c2 is nested"), "{}", said.text);
     assert!(!said.has("cgroup-half-attached"), "it shares its parent's memory cgroup: {}", said.text);
@@ -166,7 +166,7 @@ fn a_child_cgroup_is_found_with_what_an_agents_restart_makes_of_it() {
     for (below, hazard) in [("kid", "leaves it alone"), ("mesos", "leaves it alone"), ("mesos/kid", "destroys it")] {
         let directory = container.directory(MEMORY).join(below);
         fs::create_dir(&directory).unwrap();
-        looked.into_cgroup(&directory);
+        looked.enters_cgroup(&directory);
         assert!(container.why(&looked).cause("cgroup-child").contains(hazard), "{below}");
     }
 }
@@ -186,13 +186,13 @@ fn on_v2_the_inner_node_and_a_cgroup_below_the_leaf_are_told_apart() {
     let inner = container.directory(UNIFIED);
     fs::create_dir_all(inner.join("leaf/init")).unwrap();
     let looked = Looked::waiting();
-    looked.into_cgroup(&inner);
+    looked.enters_cgroup(&inner);
     let said = why_unified(looked.pid(), &container.prefix());
     assert!(said.finding("cgroup-v2-inner")["expected"].to_string().contains("/c1/leaf"), "{}", said.text);
-    looked.into_cgroup(&inner.join("leaf/init"));
+    looked.enters_cgroup(&inner.join("leaf/init"));
     let said = why_unified(looked.pid(), &container.prefix());
     assert!(said.cause("cgroup-child").contains("its next recovery fails"), "{}", said.text);
-    looked.into_cgroup(&inner.join("leaf"));
+    looked.enters_cgroup(&inner.join("leaf"));
     let said = why_unified(looked.pid(), &container.prefix());
     assert!(!said.has("cgroup-child") && !said.has("cgroup-v2-inner") && !said.has("cgroup-outside"), "{}", said.text);
 }

@@ -181,8 +181,9 @@ impl Supervisor {
     }
 
     fn supervise(&mut self) -> Result<Outcome> {
-        // The children first: nobody waits for the log thread, or for the socket.
+        // The children first: nobody waits for the socket, or for the log thread.
         self.decide()?;
+        self.open_desk();
         // The children have the processors to themselves until the first of them has something to say; what they write is in
         // their pipes meanwhile.
         self.turn()?;
@@ -190,7 +191,6 @@ impl Supervisor {
             error!("{failure}");
             self.inputs.push_back(Input::Fail);
         }
-        self.open_desk();
         loop {
             self.decide()?;
             if let Some(outcome) = self.outcome {

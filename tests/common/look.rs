@@ -55,7 +55,7 @@ impl Looked {
     }
 
     /// Puts it into a cgroup.
-    pub fn into_cgroup(&self, directory: &Path) {
+    pub fn enters_cgroup(&self, directory: &Path) {
         fs::write(directory.join("cgroup.procs"), self.pid().to_string())
             .unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     }

@@ -55,7 +55,7 @@ fn a_real_time_process_outside_of_the_cpu_cgroup_is_explained() {
     let container = Container::new(&[FREEZER, CPU]);
     let mut command = Command::new("chrt");
     let (looked, _) = Looked::start(command.args(["--rr", "1", "bash", "-c", "echo ready; read -r x"]));
-    looked.into_cgroup(&container.directory(FREEZER));
+    looked.enters_cgroup(&container.directory(FREEZER));
     let said = container.why(&looked);
     assert!(said.actual("cpu-real-time").starts_with("scheduling policy SCHED_RR"), "{}", said.text);
     assert!(said.cause("cgroup-half-attached").contains("EINVAL"), "{}", said.text);

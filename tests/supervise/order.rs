@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Says when it starts and when it is told to end.
 fn tells(name: &str) -> String {
     sh(&format!(
-        "trap \"echo end {name} >events; exit 0\" TERM; echo start {name} >events; while :; do sleep 0.05; done"
+        "trap \"echo end {name} >events; exit 0\" TERM; echo start {name} >events; touch {name}.up; while :; do sleep 0.05; done"
     ))
 }
 
@@ -20,7 +20,7 @@ fn a_chain_starts_forwards_and_ends_backwards() {
     for (name, after) in [("a", "[]"), ("b", "['a']"), ("c", "['b']")] {
         // Ready when it says so, which is when its trap stands.
         write!(file, "[[sidecar]]\nname = '{name}'\ncommand = {}\nafter = {after}\n", tells(name)).unwrap();
-        writeln!(file, "readiness = {{ command = {}, every = '10ms' }}", sh(&format!("test -e {name}.log"))).unwrap();
+        writeln!(file, "readiness = {{ command = {}, every = '10ms' }}", sh(&format!("test -e {name}.up"))).unwrap();
     }
     let minion = start(&sandbox, &file);
     for name in ["a", "b", "c", "executor"] {

@@ -164,8 +164,10 @@ fn minion_itself_is_a_good_service() {
         let read = socket.recv(&mut text).unwrap();
         String::from_utf8_lossy(&text[..read]).into_owned()
     };
-    assert_eq!(receive(), "READY=1");
-    assert_eq!(receive(), "WATCHDOG=1");
+    // On a busy machine the first pulse may come first.
+    let mut first = [receive(), receive()];
+    first.sort();
+    assert_eq!(first, ["READY=1", "WATCHDOG=1"]);
     assert_eq!(receive(), "WATCHDOG=1");
     minion.stop().assert_code(0);
     let last = std::iter::repeat_with(&mut receive).find(|text| text != "WATCHDOG=1").unwrap();
