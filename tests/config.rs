@@ -17,6 +17,8 @@ mod properties;
 mod refusals;
 #[path = "config/schema.rs"]
 mod schema;
+#[path = "config/started.rs"]
+mod started;
 
 use minion::config::{self, Context, Loaded, Problem};
 use minion::task::TaskSpec;
