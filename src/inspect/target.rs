@@ -1,6 +1,6 @@
 //! From a word of the command line to processes: a pid, a container's id, or the name of a task of a living minion.
 
-use super::proc::{everyone, seen, seen::Seen, stat::Stat};
+use super::proc::{self, everyone, seen, seen::Seen, stat::Stat};
 use super::view::cgroups::Host;
 use super::view::kin;
 use crate::cgroup::Validated;
@@ -82,11 +82,16 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
 
 /// The main process of a task, among the children of every living minion.
 fn task(name: &str) -> Result<i32> {
+    // One call tells a kernel thread, and most of a host's processes are: it has no program.
+    let has_program = |pid: &i32| {
+        let program = seen::link(&proc::path(*pid, "exe"));
+        program.why().is_none_or(|why| !why.starts_with("ENOENT"))
+    };
     let living = |pid: i32| match Stat::read(pid) {
         Seen::Known(stat) if stat.name.starts_with("minion") => kin::minion_arguments(&stat).map(|_| stat.pid),
         Seen::Known(_) | Seen::Unknown(_) => None,
     };
-    let minions: Vec<i32> = everyone().into_iter().filter_map(living).collect();
+    let minions: Vec<i32> = everyone().into_iter().filter(has_program).filter_map(living).collect();
     let tasks: Vec<(Stat, kin::Marker)> = minions.iter().flat_map(|minion| kin::mains(*minion)).collect();
     let mains: Vec<&Stat> = tasks.iter().filter(|(_, marker)| marker.task == name).map(|(main, _)| main).collect();
     match mains.as_slice() {

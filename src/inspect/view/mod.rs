@@ -36,7 +36,7 @@ pub struct View {
     pub(super) executable: Seen<PathBuf>,
     pub(super) directory: Seen<PathBuf>,
     pub(super) oom_score: Seen<i32>,
-    /// Where in the kernel it waits.
+    /// Where in the kernel it waits; empty where it waits nowhere that matters.
     pub(super) waits_in: Seen<String>,
     /// `MESOS_DIRECTORY` of its environment.
     pub(super) sandbox: Seen<Option<PathBuf>>,
@@ -90,7 +90,7 @@ impl View {
             executable: seen::link(&proc::path(pid, "exe")),
             directory: seen::link(&proc::path(pid, "cwd")),
             oom_score: seen::number(&proc::path(pid, "oom_score_adj")),
-            waits_in: seen::text(&proc::path(pid, "wchan")),
+            waits_in: waits_in(&stat),
             sandbox,
             kin,
             cgroups,
@@ -169,6 +169,11 @@ fn namespaces(pid: i32, kin: &Kin) -> Vec<Namespace> {
         agent: kin.agent.as_ref().map(|agent| proc::namespace(agent.pid, kind)),
     };
     NAMESPACES.into_iter().map(of).collect()
+}
+
+/// `/proc/<pid>/wchan`, where it is of interest: in state D.
+fn waits_in(stat: &Stat) -> Seen<String> {
+    if stat.state == 'D' { seen::text(&proc::path(stat.pid, "wchan")) } else { Seen::Known(String::new()) }
 }
 
 /// How long it has been there.
