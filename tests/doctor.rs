@@ -70,6 +70,9 @@ fn every_check_is_there_with_evidence_and_an_exit_code_that_fits() {
     for name in [
         "pidfd_open",
         "pidfd_send_signal",
+        "pidfd group signal",
+        "clone3",
+        "close_range",
         "openat2",
         "cgroup.kill",
         "seccomp",

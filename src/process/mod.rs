@@ -6,6 +6,7 @@
 //! - [`memory`]: keeping little of it.
 //! - [`spawn`]: a child that waits at a gate until its parent has checked everything, then execs.
 //! - [`attributes`]: what a child at the gate is given.
+//! - [`probe`]: calls that are made only to see whether they are let through.
 //! - [`pidfd`]: a process for as long as we hold it, whatever happens to its number.
 //! - [`signals`]: the signals of the process as a file descriptor.
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
@@ -18,6 +19,7 @@
 pub mod attributes;
 pub mod memory;
 pub mod pidfd;
+pub mod probe;
 pub mod procfs;
 pub mod reap;
 pub mod signals;

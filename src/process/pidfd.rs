@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// `PIDFD_SIGNAL_PROCESS_GROUP` of Linux 6.9; libc's constant of that name is not on every target yet.
-const SIGNAL_PROCESS_GROUP: libc::c_uint = 1 << 2;
+pub(super) const SIGNAL_PROCESS_GROUP: libc::c_uint = 1 << 2;
 
 /// A pidfd and the number it was opened for. Readable when the process is dead.
 ///

@@ -3,6 +3,7 @@
 use super::{Check, of_seen};
 use crate::inspect::proc::seen::{Seen, errno_name};
 use crate::inspect::proc::status::{SYS_ADMIN, Status, capabilities};
+use crate::process::probe;
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::process::{PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
@@ -21,13 +22,33 @@ struct Call {
 }
 
 /// The calls, each tried in a form without effect.
-static CALLS: [Call; 3] = [
+static CALLS: [Call; 6] = [
     Call { name: "pidfd_open", since: "5.3", without: None, attempt: open_pidfd },
     Call {
         name: "pidfd_send_signal",
         since: "5.1",
         without: Some("children are signalled by number while they are not reaped"),
         attempt: signal_no_pidfd,
+    },
+    Call {
+        name: "pidfd group signal",
+        since: "6.9",
+        without: Some("a group is signalled by number while its leader is not reaped"),
+        attempt: probe::signal_group,
+    },
+    Call {
+        name: "clone3",
+        since: "5.3",
+        without: Some(
+            "minion's own thread is made with clone; other programs with a new C library may not get threads",
+        ),
+        attempt: probe::clone3,
+    },
+    Call {
+        name: "close_range",
+        since: "5.11",
+        without: Some("descriptors are marked close-on-exec one by one"),
+        attempt: probe::close_range,
     },
     Call {
         name: "openat2",
