@@ -7,16 +7,13 @@ mod core;
 
 use minion::cgroup::{self, Sources};
 use minion::cli::{self, Command};
-use minion::config;
 use minion::control::server::Request;
 use minion::hyperkube::duration::GoDuration;
 use minion::hyperkube::{CgroupRoot, Host, Profile, profile, quantity};
 use minion::mesos::{Environment, duration};
 use minion::process::tree::Process;
-use minion::task::Role;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
 use std::time::Duration;
 
 /// Takes any bytes; a panic is a finding.
@@ -33,7 +30,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("kubeconfig", kubeconfig),
     ("config", config::file),
     ("stat", stat_lines),
-    ("config", supervise_file),
     ("control", requests),
     ("core", core::events),
 ];
@@ -157,33 +153,6 @@ fn stat_lines(data: &[u8]) {
         );
         if process.state.is_ascii() && process.state != b' ' && process.state != b')' {
             assert_eq!(Process::parse(line.as_bytes()), Some(process), "{line}");
-        }
-    }
-}
-
-/// The file of `minion supervise`, on a machine where every file holds the same.
-fn supervise_file(data: &[u8]) {
-    let text = String::from_utf8_lossy(data);
-    let (environment, command) = ([("A".into(), "b".into())], ["/k/executor".into()]);
-    let context = config::Context {
-        environment: &environment,
-        directory: Some("/w".into()),
-        command: &command,
-        restart_delay: Duration::from_secs(1),
-        restart_delay_max: Duration::from_secs(60),
-        read: &|_| Ok(b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n".to_vec()),
-        is_executable: &|_| true,
-    };
-    match config::load(&text, Path::new("m.toml"), &context) {
-        Ok(loaded) => {
-            assert!(loaded.tasks.iter().filter(|task| task.role == Role::Executor).count() == 1, "one executor");
-            assert!(!config::plan(&loaded, &context).is_empty());
-        }
-        Err(problems) => {
-            assert!(!problems.is_empty());
-            problems
-                .iter()
-                .for_each(|problem| assert_eq!(problem.to_string().trim_end().lines().count(), 1, "{problem}"));
         }
     }
 }
