@@ -113,19 +113,20 @@ fn each_lack_of_descriptors_is_one_line_and_ends_what_was_started() {
 fn a_helper_that_lacks_descriptors_later_is_tried_again() {
     need!("unshare");
     let sandbox = Sandbox::with_km(
-        "if [ $1 = proxy ]; then echo \"proxy $$\" >events; [ -e enough ] && exec sleep 300; exit 1; fi
-         echo \"executor $$ $PPID\" >events; read -r _ <gate; exit 3\n",
+        "if [ $1 = proxy ]; then [ -e enough ] && exec sleep 300; read -r _ <crash; exit 1; fi
+         echo up >&2; read -r _ <gate; exit 3\n",
     );
-    let (mut events, _gate) = (sandbox.events("events"), sandbox.events("gate"));
+    let (_crash, _gate) = (sandbox.events("crash"), sandbox.events("gate"));
     // The first failure of a start comes after a second, so that `--restart-delay=0` cannot spin.
     let mut minion = sandbox.start(&["--restart-delay=0s", "--restart-delay-max=0s"]);
-    events.next_with("executor");
+    sandbox.until_logged("executor.log", "up");
     let pid = minion.pid().to_string();
     let limit = |limit: &str| {
         let set = Command::new("prlimit").args(["--pid", &pid, limit]).status().unwrap();
         assert!(set.success());
     };
     limit("--nofile=12:4096");
+    fs::write(sandbox.path("crash"), "\n").unwrap();
     let line = minion.says("error start proxy: ");
     assert!(line.contains("Too many open files"), "{line}");
     minion.says("never started after");

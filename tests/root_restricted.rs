@@ -229,17 +229,16 @@ fn a_helper_is_tried_again_while_the_container_has_too_many_processes() {
     need!("root", "v1");
     let sandbox = Sandbox::with_km(
         "if [ $1 = proxy ]; then [ -e again ] && exec sleep 300; >again; read -r _ <crash; exit 1; fi
-         echo up >events; read -r _ <gate; exit 3\n",
+         echo up >&2; read -r _ <gate; exit 3\n",
     );
-    let (mut events, _crash, _gate) = (sandbox.events("events"), sandbox.events("crash"), sandbox.events("gate"));
+    let (_crash, _gate) = (sandbox.events("crash"), sandbox.events("gate"));
     let container = Container::new(&[FREEZER, PIDS]);
     let procs = container.path(PIDS).join("cgroup.procs").display().to_string();
     let limit = container.path(PIDS).join("pids.max");
     let wrapper = ["sh", "-c", "echo $$ >\"$0\" && exec \"$@\"", &procs];
     let flags = ["--restart-delay=0s", "--restart-delay-max=0s"];
     let mut minion = Minion::spawn(&mut container.command(&sandbox, &wrapper, &flags));
-    events.next();
-    minion.is_up();
+    sandbox.until_logged("executor.log", "up");
     fs::write(&limit, "1").unwrap();
     fs::write(sandbox.path("crash"), "\n").unwrap();
     let line = minion.says("error start proxy: fork for ");

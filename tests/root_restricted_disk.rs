@@ -159,7 +159,7 @@ fn a_disk_that_hangs_delays_no_signal_and_no_kill() {
     // The grace leaves two seconds, three quarters of them for asking.
     assert!(took < Duration::from_secs(3), "the children outlived the grace: {took:?}");
     assert!(took > Duration::from_millis(500), "nobody ignored SIGTERM: {took:?}");
-    // What it has to say it says all the same, and then it has one thread left, in the disk. Every process is dead: it stopped.
+    // What it has to say it says all the same, and then it has one thread left, in the disk.
     minion.says("ended: SIGTERM asked for it; executor exited with 0");
     minion.says("error the log thread does not end: its disk or the reader of stderr hangs");
     disk.thaw();

@@ -82,6 +82,13 @@ impl Sandbox {
         Minion::spawn(&mut self.command_under(wrapper, flags)).wait()
     }
 
+    /// Waits until a log holds the text: the log thread, which starts last, is there.
+    pub fn until_logged(&self, log: &str, text: &str) {
+        super::sandbox::until(self.directory.path(), text, || {
+            fs::read_to_string(self.path(log)).ok().filter(|log| log.contains(text))
+        });
+    }
+
     pub fn start(&self, flags: &[&str]) -> Minion {
         Minion::spawn(&mut self.command(flags))
     }

@@ -13,6 +13,9 @@ pub struct Fault {
 /// What each call's manual page says it may fail with, and what a seccomp profile makes of it. Not what only a program with
 /// a mistake gets: EBADF, EFAULT.
 const ERRNOS: &[(&str, &[&str])] = &[
+    ("accept4", &["EMFILE", "ECONNABORTED", "ENOMEM", "EINTR"]),
+    ("bind", &["EADDRINUSE", "EACCES", "ENOSPC", "EROFS"]),
+    ("chdir", &["EACCES", "ENOENT"]),
     ("clone", &["EAGAIN", "ENOMEM", "EPERM"]),
     ("clone3", &["EAGAIN", "ENOMEM", "ENOSYS", "EPERM"]),
     ("close", &["EIO", "EINTR"]),
@@ -23,12 +26,14 @@ const ERRNOS: &[(&str, &[&str])] = &[
     ("epoll_pwait", &["EINTR"]),
     ("eventfd2", &["EMFILE", "ENOMEM", "ENODEV"]),
     ("execve", &["ENOENT", "EACCES", "ENOEXEC", "ETXTBSY", "E2BIG", "ENOMEM", "EAGAIN"]),
+    ("fchmod", &["EPERM", "EIO", "EROFS"]),
     ("fcntl", &["EMFILE", "EPERM", "EINVAL"]),
     ("fstat", &["EIO", "ENOMEM"]),
     ("fstatfs", &["EIO", "EINTR", "ENOSYS"]),
     ("getcwd", &["ENOENT", "EACCES"]),
     ("getdents64", &["EIO", "ENOENT"]),
     ("ioctl", &["EINVAL", "ENOTTY"]),
+    ("listen", &["EADDRINUSE", "EOPNOTSUPP"]),
     ("lseek", &["EINVAL"]),
     ("madvise", &["EAGAIN", "ENOMEM"]),
     ("mkdir", &["EACCES", "ENOSPC", "EEXIST"]),
@@ -51,6 +56,7 @@ const ERRNOS: &[(&str, &[&str])] = &[
     ("rename", &["EACCES", "EBUSY", "EIO", "ENOSPC"]),
     ("setpgid", &["EACCES", "EPERM"]),
     ("signalfd4", &["EMFILE", "ENOMEM", "ENODEV"]),
+    ("socket", &["EMFILE", "ENOMEM", "EACCES", "EAFNOSUPPORT"]),
     ("statx", &["EACCES", "ENOENT", "ENOSYS"]),
     ("tgkill", &["ESRCH"]),
     ("timerfd_create", &["EMFILE", "ENOMEM"]),

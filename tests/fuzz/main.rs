@@ -16,6 +16,7 @@ use mutate::{Random, mutated};
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use targets::{TARGETS, Target};
 
@@ -40,16 +41,27 @@ fn main() {
         (None, seconds) => Bound::Time(Duration::from_secs(seconds.unwrap_or(2))),
     };
     let seed = number("MINION_FUZZ_SEED").unwrap_or_else(by_the_clock);
-    for (name, target) in
-        TARGETS.iter().filter(|(name, _)| filters.is_empty() || filters.iter().any(|one| name.contains(one.as_str())))
-    {
-        if let Some(file) = std::env::var_os("MINION_FUZZ_INPUT") {
-            target(&fs::read(file).unwrap());
-            continue;
-        }
-        let (runs, time) = fuzz(name, *target, seed, bound);
-        println!("test {name} ... ok ({runs} executions in {:.1} s, MINION_FUZZ_SEED={seed})", time.as_secs_f64());
+    let chosen = |name: &str| filters.is_empty() || filters.iter().any(|one| name.contains(one.as_str()));
+    let targets: Vec<&(&str, Target)> = TARGETS.iter().filter(|(name, _)| chosen(name)).collect();
+    if let Some(file) = std::env::var_os("MINION_FUZZ_INPUT") {
+        let input = fs::read(file).unwrap();
+        return targets.iter().for_each(|(_, target)| target(&input));
     }
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    // A scope panics when one of its threads has.
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((name, target)) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (runs, time) = fuzz(name, *target, seed, bound);
+                    let time = time.as_secs_f64();
+                    println!("test {name} ... ok ({runs} executions in {time:.1} s, MINION_FUZZ_SEED={seed})");
+                }
+            });
+        }
+    });
+    println!("test result: ok. {} passed; 0 failed", targets.len());
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -7,6 +7,7 @@ mod core;
 
 use minion::cgroup::{self, Sources};
 use minion::cli::{self, Command};
+use minion::control::server::Request;
 use minion::hyperkube::duration::GoDuration;
 use minion::hyperkube::{CgroupRoot, Host, Profile, profile, quantity};
 use minion::mesos::{Environment, duration};
@@ -29,6 +30,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("kubeconfig", kubeconfig),
     ("config", config::file),
     ("stat", stat_lines),
+    ("control", requests),
     ("core", core::events),
 ];
 
@@ -152,5 +154,12 @@ fn stat_lines(data: &[u8]) {
         if process.state.is_ascii() && process.state != b' ' && process.state != b')' {
             assert_eq!(Process::parse(line.as_bytes()), Some(process), "{line}");
         }
+    }
+}
+
+/// A line of the control protocol. What is refused is answered with one line.
+fn requests(data: &[u8]) {
+    if let Err(failure) = Request::parse(data) {
+        assert!(!serde_json::to_string(&failure).unwrap().contains('\n'));
     }
 }

@@ -26,7 +26,7 @@ pub enum Request {
 
 impl Request {
     /// Reads a line without its newline.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, Failure> {
+    pub fn parse(line: &[u8]) -> Result<Self, Failure> {
         let malformed = |text: String| Failure::new(Kind::Malformed, text);
         // The words of the parser may quote the line: they go back to whom it came from, and nowhere else.
         let line: Line = serde_json::from_slice(line).map_err(|error| {
