@@ -5,6 +5,7 @@
 mod common;
 
 use common::minion::{Minion, Sandbox};
+use common::sandbox::until;
 use common::{CgroupGuard, proc};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -229,7 +230,7 @@ fn a_helper_is_tried_again_while_the_container_has_too_many_processes() {
     need!("root", "v1");
     let sandbox = Sandbox::with_km(
         "if [ $1 = proxy ]; then [ -e again ] && exec sleep 300; >again; read -r _ <crash; exit 1; fi
-         echo up >events; read -r _ <gate; exit 3\n",
+         echo up >&2; echo up >events; read -r _ <gate; exit 3\n",
     );
     let (mut events, _crash, _gate) = (sandbox.events("events"), sandbox.events("crash"), sandbox.events("gate"));
     let container = Container::new(&[FREEZER, PIDS]);
@@ -240,6 +241,9 @@ fn a_helper_is_tried_again_while_the_container_has_too_many_processes() {
     let mut minion = Minion::spawn(&mut container.command(&sandbox, &wrapper, &flags));
     events.next();
     minion.is_up();
+    // The log thread starts after the children, and it needs room too.
+    let log = sandbox.path("executor.log");
+    until(&sandbox.path(""), "the log thread", || (fs::metadata(&log).unwrap().len() > 0).then_some(()));
     fs::write(&limit, "1").unwrap();
     fs::write(sandbox.path("crash"), "\n").unwrap();
     let line = minion.says("error start proxy: fork for ");
