@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{CgroupGuard, DEADLINE, wait_dead, wait_readable};
+use common::{CgroupGuard, DEADLINE, has, unified, wait_dead, wait_readable};
 use minion::cgroup::{self, OomWatch, Placement, Sources};
 use minion::mesos::Environment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
@@ -17,7 +17,6 @@ use std::time::Instant;
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
 const MEMORY: &str = "/sys/fs/cgroup/memory";
 const CPUSET: &str = "/sys/fs/cgroup/cpuset";
-const UNIFIED: &str = "/sys/fs/cgroup/unified";
 
 /// A child that waits, and is ended and reaped when dropped.
 struct Waiting(Child);
@@ -36,8 +35,12 @@ impl Waiting {
         i32::try_from(self.0.id()).unwrap()
     }
 
+    fn memberships(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/cgroup", self.pid())).unwrap()
+    }
+
     fn is_in(&self, hierarchy: &str) -> PathBuf {
-        let text = fs::read_to_string(format!("/proc/{}/cgroup", self.pid())).unwrap();
+        let text = self.memberships();
         let line = text.lines().find_map(|line| line.split_once(':')?.1.strip_prefix(hierarchy)?.strip_prefix(':'));
         line.unwrap_or_else(|| panic!("no {hierarchy} in {text}")).into()
     }
@@ -63,6 +66,15 @@ fn on_v1(prefix: &str) -> Placement {
 /// As on a host without v1: the real cgroup2 mount, and no other line.
 fn on_v2(prefix: &str) -> Placement {
     placed(&Sources { cgroup: b"0::/\n".to_vec(), ..Sources::read().unwrap() }, prefix)
+}
+
+/// A hierarchy, how a container is found there, and where its processes are: v1 and cgroup2, those that are mounted.
+type Version = (&'static Path, fn(&str) -> Placement, &'static str);
+
+fn versions() -> Vec<Version> {
+    let v1: Version = (Path::new(FREEZER), on_v1, "/c1");
+    let v2: Version = (unified(), on_v2, "/c1/leaf");
+    [("v1", v1), ("v2", v2)].into_iter().filter(|(need, _)| has(need).is_ok()).map(|(_, version)| version).collect()
 }
 
 fn write(file: impl AsRef<Path>, text: &str) {
@@ -93,7 +105,9 @@ fn cgroups_called(name: &str) -> Vec<PathBuf> {
 #[test]
 fn a_child_is_moved_where_the_container_has_a_cgroup_and_nothing_is_created() {
     need!("root", "v1");
-    let guard = CgroupGuard::new(&[FREEZER, MEMORY, CPUSET, UNIFIED], "/c1");
+    let beside = has("v2").ok().map(|()| unified());
+    let hierarchies = [FREEZER, MEMORY, CPUSET].into_iter().map(Path::new).chain(beside).collect::<Vec<_>>();
+    let guard = CgroupGuard::new(&hierarchies, "/c1");
     let before = cgroups_called(guard.name());
     let container = PathBuf::from(format!("/{}/c1", guard.name()));
 
@@ -103,16 +117,21 @@ fn a_child_is_moved_where_the_container_has_a_cgroup_and_nothing_is_created() {
     assert_eq!(places, ["cpuset", "freezer", "memory"]);
     let inherited: Vec<String> = validated.inherited.iter().map(ToString::to_string).collect();
     assert!(inherited.iter().any(|line| line.contains("pids:") && line.contains("no isolator")), "{inherited:?}");
-    assert!(inherited.iter().any(|line| line.contains("unified:") && line.contains("beside v1")), "{inherited:?}");
+    let is_beside = |line: &String| line.contains("unified:") && line.contains("beside v1");
+    assert_eq!(inherited.iter().any(is_beside), beside.is_some(), "{inherited:?}");
 
     let child = Waiting::new();
-    let (pids, unified) = (child.is_in("pids"), child.is_in(""));
+    let others = |text: String| -> Vec<String> {
+        let moved = [":freezer:", ":memory:", ":cpuset:"];
+        text.lines().filter(|line| !moved.iter().any(|name| line.contains(name))).map(str::to_owned).collect()
+    };
+    let before_attach = others(child.memberships());
     let attached = validated.attach(child.pid()).unwrap();
     assert_eq!(attached.moved.len(), 3, "{attached}");
     for hierarchy in ["freezer", "memory", "cpuset"] {
         assert_eq!(child.is_in(hierarchy), container);
     }
-    assert_eq!((child.is_in("pids"), child.is_in("")), (pids, unified), "moved in a hierarchy of the agent");
+    assert_eq!(others(child.memberships()), before_attach, "moved in a hierarchy of the agent");
     assert!(validated.attach(child.pid()).unwrap().moved.is_empty(), "written to although in place");
     assert_eq!(cgroups_called(guard.name()), before, "a cgroup was created or removed");
 }
@@ -155,13 +174,12 @@ fn drift_is_seen_and_attaching_again_undoes_it() {
 
 #[test]
 fn a_zombie_is_not_taken_for_an_attached_child() {
-    need!("root", "v1");
-    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/c1");
-    fs::create_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
-    let zombie = Waiting::running("exit 0");
-    assert!(wait_dead(zombie.pid(), Instant::now() + DEADLINE));
-    for placement in [on_v1(guard.name()), on_v2(guard.name())] {
-        let error = placement.validate().unwrap().attach(zombie.pid()).unwrap_err().to_string();
+    need!("root");
+    for (hierarchy, place, below) in versions() {
+        let guard = CgroupGuard::new(&[hierarchy], below);
+        let zombie = Waiting::running("exit 0");
+        assert!(wait_dead(zombie.pid(), Instant::now() + DEADLINE));
+        let error = place(guard.name()).validate().unwrap().attach(zombie.pid()).unwrap_err().to_string();
         assert!(error.contains("it has ended meanwhile"), "{error}");
     }
 }
@@ -179,40 +197,37 @@ fn a_reaped_child_has_ended() {
 
 #[test]
 fn a_removed_cgroup_is_named_and_not_made_again() {
-    need!("root", "v1");
-    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/c1");
-    fs::create_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
-    let both = [on_v1(guard.name()).validate().unwrap(), on_v2(guard.name()).validate().unwrap()];
-    fs::remove_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
-    for hierarchy in [FREEZER, UNIFIED] {
-        fs::remove_dir(Path::new(hierarchy).join(guard.name()).join("c1")).unwrap();
-    }
-    let child = Waiting::new();
-    for validated in both {
+    need!("root");
+    for (hierarchy, place, below) in versions() {
+        let guard = CgroupGuard::new(&[hierarchy], below);
+        let validated = place(guard.name()).validate().unwrap();
+        let top = hierarchy.join(guard.name());
+        let inner = Path::new(below).strip_prefix("/").unwrap().ancestors().filter(|path| *path != Path::new(""));
+        inner.for_each(|path| fs::remove_dir(top.join(path)).unwrap());
+        let child = Waiting::new();
         let error = validated.attach(child.pid()).unwrap_err();
         assert!(error.to_string().contains("that cgroup was removed"), "{error}");
+        assert!(!top.join("c1").exists(), "it was made again");
+        assert!(place(guard.name()).validate().unwrap().places.is_empty());
     }
-    assert_eq!(cgroups_called(guard.name()).len(), 2, "something was made again");
-    let placement = on_v1(guard.name());
-    assert!(placement.validate().unwrap().places.is_empty());
 }
 
 #[test]
 fn on_v2_a_child_goes_to_the_leaf() {
     need!("root", "v2");
-    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
+    let guard = CgroupGuard::new(&[unified()], "/c1/leaf");
     let validated = on_v2(guard.name()).validate().unwrap();
     let child = Waiting::new();
     assert_eq!(validated.attach(child.pid()).unwrap().to_string(), "moved in unified");
     assert_eq!(child.is_in(""), Path::new(&format!("/{}/c1/leaf", guard.name())));
-    write(Path::new(UNIFIED).join("cgroup.procs"), &child.pid().to_string());
+    write(unified().join("cgroup.procs"), &child.pid().to_string());
     assert_eq!(validated.drift(child.pid()).unwrap().len(), 1);
 }
 
 #[test]
 fn on_v2_a_container_without_a_leaf_is_no_target() {
     need!("root", "v2");
-    let guard = CgroupGuard::new(&[UNIFIED], "/c1");
+    let guard = CgroupGuard::new(&[unified()], "/c1");
     let validated = on_v2(guard.name()).validate().unwrap();
     assert!(validated.places.is_empty(), "{:?}", validated.places);
 }
@@ -221,12 +236,12 @@ fn on_v2_a_container_without_a_leaf_is_no_target() {
 fn a_leaf_whose_children_have_controllers_takes_no_process() {
     need!("root", "v2");
     // One test at a time may switch a controller of the root, which is switched back at the end.
-    let root = fs::File::open(UNIFIED).unwrap();
+    let root = fs::File::open(unified()).unwrap();
     rustix::fs::flock(&root, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let subtree = |below: &str| Path::new(UNIFIED).join(below).join("cgroup.subtree_control");
+    let subtree = |below: &str| unified().join(below).join("cgroup.subtree_control");
     let was_on = fs::read_to_string(subtree("")).unwrap().contains("hugetlb");
     let error = {
-        let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
+        let guard = CgroupGuard::new(&[unified()], "/c1/leaf");
         for below in ["", guard.name(), &format!("{}/c1", guard.name()), &format!("{}/c1/leaf", guard.name())] {
             write(subtree(below), "+hugetlb");
         }
@@ -243,8 +258,8 @@ fn a_leaf_whose_children_have_controllers_takes_no_process() {
 #[test]
 fn a_leaf_beside_a_threaded_cgroup_takes_no_process() {
     need!("root", "v2");
-    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
-    let threaded = Path::new(UNIFIED).join(guard.name()).join("c1/t");
+    let guard = CgroupGuard::new(&[unified()], "/c1/leaf");
+    let threaded = unified().join(guard.name()).join("c1/t");
     fs::create_dir(&threaded).unwrap();
     write(threaded.join("cgroup.type"), "threaded");
     let child = Waiting::new();
@@ -307,10 +322,10 @@ fn an_oom_kill_in_the_container_wakes_the_watch_and_is_counted() {
 #[test]
 fn without_a_memory_cgroup_of_its_own_there_is_nothing_to_watch() {
     need!("root", "v1", "v2");
-    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/c1");
-    fs::create_dir(Path::new(UNIFIED).join(guard.name()).join("c1/leaf")).unwrap();
+    let guard = CgroupGuard::new(&[Path::new(FREEZER), unified()], "/c1");
+    fs::create_dir(unified().join(guard.name()).join("c1/leaf")).unwrap();
     assert!(OomWatch::open(&on_v1(guard.name()).validate().unwrap()).unwrap().is_none());
-    // This machine's cgroup2 does not have the memory controller.
+    // Beside v1 the memory controller is there and not here.
     assert!(OomWatch::open(&on_v2(guard.name()).validate().unwrap()).unwrap().is_none());
 }
 
@@ -318,8 +333,8 @@ fn without_a_memory_cgroup_of_its_own_there_is_nothing_to_watch() {
 fn a_cgroup_file_signals_its_change_until_it_is_read_again_through_the_same_descriptor() {
     need!("root", "v2");
     // What the v2 watch rests on, shown on cgroup.events: memory.events needs the controller, which v1 has here.
-    let guard = CgroupGuard::new(&[UNIFIED], "/c1");
-    let cgroup = Path::new(UNIFIED).join(guard.name()).join("c1");
+    let guard = CgroupGuard::new(&[unified()], "/c1");
+    let cgroup = unified().join(guard.name()).join("c1");
     let events = fs::File::open(cgroup.join("cgroup.events")).unwrap();
     let changed = || {
         let mut fds = [PollFd::new(&events, PollFlags::PRI)];
@@ -337,10 +352,10 @@ fn a_cgroup_file_signals_its_change_until_it_is_read_again_through_the_same_desc
 
 #[test]
 fn the_kernel_refuses_a_line_feed_in_a_cgroups_name_and_takes_a_colon() {
-    need!("root", "v1", "v2");
-    let guard = CgroupGuard::new(&[FREEZER, UNIFIED], "/a:b");
-    for hierarchy in [FREEZER, UNIFIED] {
-        let made = fs::create_dir(Path::new(hierarchy).join(guard.name()).join("a\nb"));
+    need!("root");
+    for (hierarchy, ..) in versions() {
+        let guard = CgroupGuard::new(&[hierarchy], "/a:b");
+        let made = fs::create_dir(hierarchy.join(guard.name()).join("a\nb"));
         assert_eq!(made.unwrap_err().raw_os_error(), Some(libc::EINVAL));
     }
 }

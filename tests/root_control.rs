@@ -6,6 +6,7 @@ mod common;
 
 use common::control::{OBEDIENT, Up};
 use common::minion;
+use common::sandbox::until;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -18,7 +19,8 @@ fn as_nobody(up: &Up) -> Output {
     // A path through nothing that is root's alone: the binary of the test may lie in a private directory.
     let copy = up.sandbox.path("minion-copy");
     if !copy.exists() {
-        fs::copy(minion(), &copy).unwrap();
+        // Not by this process: a fork of another test's thread would hold the copy open for writing. [KF-80]
+        assert!(Command::new("cp").arg(minion()).arg(&copy).status().unwrap().success());
         fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
     }
     fs::set_permissions(up.sandbox.path(""), Permissions::from_mode(0o755)).unwrap();
@@ -46,7 +48,9 @@ fn another_user_is_refused_by_the_mode_of_the_socket() {
 fn another_user_is_refused_even_when_somebody_opened_the_mode() {
     need!("root");
     let up = Up::start(OBEDIENT, &[]);
-    fs::set_permissions(up.sandbox.path("minion.sock"), Permissions::from_mode(0o666)).unwrap();
+    let socket = up.sandbox.path("minion.sock");
+    until(&up.sandbox.path(""), "the socket", || socket.exists().then_some(()));
+    fs::set_permissions(socket, Permissions::from_mode(0o666)).unwrap();
     let output = as_nobody(&up);
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Sources::read ──> discover ──> Placement::validate ──> Validated ──> attach(pid), drift(pid)
-//! three texts       pure         directories opened      keeps them    OomWatch::open
+//! three texts       pure         directories opened      keeps them    OomWatch::open, hazards()
 //! ```
 //!
 //! Nothing here creates a cgroup, and nothing moves a process out of one that an agent put it into, except into the
@@ -10,6 +10,7 @@
 
 mod attach;
 mod directory;
+mod hazard;
 mod hierarchy;
 mod hint;
 mod identity;
@@ -20,6 +21,7 @@ mod placement;
 
 pub use attach::{Attached, Drift};
 pub use directory::{Inherited, Place, Validated};
+pub use hazard::Hazard;
 pub use hierarchy::{Candidate, Hierarchy, Nowhere, Target};
 pub use identity::{Directory, Identity, Kernel, Verdict};
 pub use mountinfo::{Mount, Version};

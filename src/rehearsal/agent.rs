@@ -2,9 +2,11 @@
 
 use super::cgroups::{DEFAULT, Group, Tree};
 use super::container::Container;
+use super::environment::{self, Environment};
+use super::init;
 use super::recovery::{Orphan, orphans};
 use super::sandbox::{self, Ids};
-use super::{environment, init};
+use super::unified::Home;
 use crate::error::{During, Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -40,6 +42,8 @@ enum Choice {
     /// v1 where freezer is mounted, else cgroup2 at `/sys/fs/cgroup`, else none.
     Automatic,
     V2(PathBuf),
+    /// The same, with the calling process in the agent's cgroup.
+    Inhabited(PathBuf),
     None,
 }
 
@@ -55,8 +59,18 @@ pub(super) struct Host {
     pub(super) options: Builder,
     pub(super) base: PathBuf,
     pub(super) ids: Ids,
+    /// Left before the tree is removed.
+    pub(super) home: Option<Home>,
     pub(super) tree: Option<Tree>,
     missing: Vec<String>,
+}
+
+/// A container that has everything but processes.
+pub(super) struct Empty {
+    pub(super) id: String,
+    pub(super) sandbox: PathBuf,
+    pub(super) group: Option<Group>,
+    pub(super) environment: Environment,
 }
 
 impl Builder {
@@ -70,6 +84,13 @@ impl Builder {
     /// The v2 layout on the cgroup2 file system mounted at `mount`.
     pub fn v2(mut self, mount: &Path) -> Self {
         self.choice = Choice::V2(mount.to_owned());
+        self
+    }
+
+    /// The same, and the calling process goes into the agent's own cgroup, `<root>/agent/leaf`, as long as the agent lives:
+    /// what it starts is then born where an agent's containers are. One agent of this kind in a process.
+    pub fn v2_inhabited(mut self, mount: &Path) -> Self {
+        self.choice = Choice::Inhabited(mount.to_owned());
         self
     }
 
@@ -138,7 +159,7 @@ impl Builder {
         let ids = Ids::new(&self.executor)?;
         let base = self.parent.join(format!("minion-rehearsal-{}", &sandbox::uuid()?[..8]));
         fs::create_dir(&base).during("make directory", base.display())?;
-        let mut host = Host { options: self, base, ids, tree: None, missing: Vec::new() };
+        let mut host = Host { options: self, base, ids, home: None, tree: None, missing: Vec::new() };
         for name in ["work", "run/containers"] {
             let directory = host.base.join(name);
             fs::create_dir_all(&directory).during("make directory", directory.display())?;
@@ -184,26 +205,26 @@ impl Agent {
 
     /// Launches `argv` in a new container: sandbox, cgroups, init, attach, and then lets it go on.
     pub fn launch<A: AsRef<OsStr>>(&self, argv: &[A]) -> Result<Container> {
+        self.host.run(self.empty()?, argv, |command| command.spawn())
+    }
+
+    /// A new container without processes.
+    pub(super) fn empty(&self) -> Result<Empty> {
         let host = &self.host;
         let id = sandbox::uuid()?;
         let sandbox = sandbox::make(&host.base.join("work"), &host.ids, &id)?;
-        sandbox::write_km(&sandbox, &host.link())?;
-        let runtime = host.base.join("run/containers").join(&id);
-        fs::create_dir(&runtime).during("make directory", runtime.display())?;
-        let group = host.make_group(&id)?;
-        let mut init = match host.spawn_init(&sandbox, &runtime, argv) {
-            Ok(init) => init,
-            Err(error) => {
-                group.iter().for_each(Group::abandon);
-                return Err(error);
-            }
-        };
-        let gate = init.stdin.take();
-        let container = Container::new(host.clone(), id, [sandbox, runtime], group, init)?;
-        container.attach()?;
-        // The one byte that the init waits for. Whatever failed before leaves it waiting, and then it ends. [ME-44]
-        gate.map_or(Ok(()), |mut gate| gate.write_all(b"\n")).during("release init", container.id())?;
-        Ok(container)
+        let environment = environment::build(&environment::Facts {
+            ids: &host.ids,
+            sandbox: &sandbox,
+            grace: host.options.grace,
+            checkpoint: host.options.checkpoint,
+            command: &host.options.environment,
+        });
+        Ok(Empty { group: host.make_group(&id)?, id, sandbox, environment })
+    }
+
+    pub(super) fn host(&self) -> &Arc<Host> {
+        &self.host
     }
 
     /// What a restart of this agent would find, if it knew the containers `known` from its checkpoint.
@@ -226,12 +247,16 @@ impl Host {
         let unified = Path::new("/sys/fs/cgroup");
         let tree = match &self.options.choice {
             Choice::None => Err(Error::new("make cgroups", root.display(), "the caller wants none")),
-            Choice::V2(mount) => Tree::v2(root, mount),
+            Choice::V2(mount) | Choice::Inhabited(mount) => Tree::v2(root, mount),
             Choice::Automatic if unified.join("cgroup.controllers").exists() => Tree::v2(root, unified),
             Choice::Automatic => Tree::v1(root, &self.options.hierarchies),
         };
         match tree {
-            Ok(tree) => self.tree = Some(tree),
+            Ok(tree) => {
+                let inhabited = matches!(self.options.choice, Choice::Inhabited(_));
+                self.home = if inhabited { tree.agent().map(Home::enter).transpose()? } else { None };
+                self.tree = Some(tree);
+            }
             Err(error) => {
                 let denied = matches!(error.errno(), Some(libc::EACCES | libc::EPERM | libc::EROFS));
                 let error = if denied { error.hint("root of the host may make them") } else { error };
@@ -239,6 +264,11 @@ impl Host {
             }
         }
         Ok(())
+    }
+
+    /// The framework's entries for the environment of each container.
+    pub(super) fn command_environment(&self) -> &[(OsString, OsString)] {
+        &self.options.environment
     }
 
     fn make_group(&self, id: &str) -> Result<Option<Group>> {
@@ -252,16 +282,38 @@ impl Host {
         Ok(Some(group))
     }
 
-    fn spawn_init<A: AsRef<OsStr>>(&self, sandbox: &Path, runtime: &Path, argv: &[A]) -> Result<Child> {
-        let environment = environment::build(&environment::Facts {
-            ids: &self.ids,
-            sandbox,
-            grace: self.options.grace,
-            checkpoint: self.options.checkpoint,
-            command: &self.options.environment,
-        });
-        let (stdout, stderr) = (sandbox::output(sandbox, "stdout")?, sandbox::output(sandbox, "stderr")?);
-        Command::new(self.link())
+    /// Starts the init of a container with `spawn`, attaches it, and lets it go on.
+    pub(super) fn run<A: AsRef<OsStr>>(
+        self: &Arc<Self>,
+        container: Empty,
+        argv: &[A],
+        spawn: impl FnOnce(&mut Command) -> std::io::Result<Child>,
+    ) -> Result<Container> {
+        let Empty { id, sandbox, group, environment } = container;
+        let runtime = self.base.join("run/containers").join(&id);
+        let started = self
+            .prepare(&sandbox, &runtime, argv, environment)
+            .and_then(|mut command| spawn(&mut command).during("start init", self.link().display()));
+        let mut init = started.inspect_err(|_| group.iter().for_each(Group::abandon))?;
+        let gate = init.stdin.take();
+        let container = Container::new(self.clone(), id, [sandbox, runtime], group, init)?;
+        container.attach()?;
+        // The one byte that the init waits for. Whatever failed before leaves it waiting, and then it ends. [ME-44]
+        gate.map_or(Ok(()), |mut gate| gate.write_all(b"\n")).during("release init", container.id())?;
+        Ok(container)
+    }
+
+    fn prepare<A: AsRef<OsStr>>(
+        &self,
+        sandbox: &Path,
+        runtime: &Path,
+        argv: &[A],
+        environment: Environment,
+    ) -> Result<Command> {
+        sandbox::write_km(sandbox, &self.link())?;
+        fs::create_dir(runtime).during("make directory", runtime.display())?;
+        let mut command = Command::new(self.link());
+        command
             .args(["rehearsal-init", init::LAUNCH])
             .args(argv)
             .env_clear()
@@ -269,10 +321,9 @@ impl Host {
             .env(init::RUNTIME_DIRECTORY, runtime)
             .current_dir(sandbox)
             .stdin(Stdio::piped())
-            .stdout(stdout)
-            .stderr(stderr)
-            .spawn()
-            .during("start init", self.link().display())
+            .stdout(sandbox::output(sandbox, "stdout")?)
+            .stderr(sandbox::output(sandbox, "stderr")?);
+        Ok(command)
     }
 
     pub(super) fn recovery_check<'a>(&self, known: impl Iterator<Item = &'a str>) -> Vec<Orphan> {

@@ -2,6 +2,7 @@
 
 use super::proc::Process;
 use crate::error::{During, Error, Result};
+use crate::mesos::SEPARATOR;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,8 +66,16 @@ impl Tree {
             return Err(Error::new("make cgroups", mount.display(), "it is no cgroup2 mount"));
         }
         let hierarchies = vec![Hierarchy { name: "unified".to_owned(), mount: mount.to_owned() }];
-        let tree = Self { layout: Layout::V2, root: root.to_owned(), hierarchies, made: Vec::new() }.make_roots()?;
-        enable_controllers(&mount.join(root));
+        let mut tree =
+            Self { layout: Layout::V2, root: root.to_owned(), hierarchies, made: Vec::new() }.make_roots()?;
+        let root = mount.join(root);
+        enable_controllers(&root);
+        // The agent's own: its presence is part of what a recovery reads.
+        for below in ["agent", "agent/leaf"] {
+            let directory = root.join(below);
+            make(&directory)?;
+            tree.made.push(directory);
+        }
         Ok(tree)
     }
 
@@ -97,6 +106,24 @@ impl Tree {
             group.directories.push((hierarchy.name.clone(), directory));
         }
         Ok(group)
+    }
+
+    /// Makes the cgroups of a container nested in another: they lie below its parent's, after a separator. v2 only.
+    pub(super) fn nest(&self, parent: &Group, id: &str) -> Result<Group> {
+        let Some(above) = parent.directory("unified") else {
+            return Err(Error::new("make nested cgroup", id, "only the v2 layout is rehearsed"));
+        };
+        let separator = above.join(SEPARATOR);
+        make(&separator).or_else(|error| if error.errno() == Some(libc::EEXIST) { Ok(()) } else { Err(error) })?;
+        let directory = separator.join(id);
+        self.make_one(&directory)?;
+        Ok(Group { layout: self.layout, directories: vec![("unified".to_owned(), directory)] })
+    }
+
+    /// On v2 the mount and, below it, the agent's own cgroup.
+    pub(super) fn agent(&self) -> Option<(&Path, PathBuf)> {
+        let mount = self.hierarchies.first().filter(|_| self.layout == Layout::V2)?.mount.as_path();
+        Some((mount, mount.join(&self.root).join("agent/leaf")))
     }
 
     fn make_one(&self, directory: &Path) -> Result<()> {

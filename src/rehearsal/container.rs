@@ -25,6 +25,8 @@ const REAP_POLL: Duration = Duration::from_millis(100);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same when a container is dropped: a test should not hang for a minute.
 const DROP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Where a process has its container's sandbox in its environment. A nested container has the second alone.
+const SANDBOX: [&str; 2] = ["MESOS_DIRECTORY", "MESOS_SANDBOX"];
 const DROP_FREEZE_RETRY: Duration = Duration::from_secs(1);
 
 /// A container of a rehearsal agent. Dropping it destroys it.
@@ -111,7 +113,7 @@ impl Container {
         self.pidfd.as_fd()
     }
 
-    /// The container's id, a UUID: the last component of the sandbox.
+    /// The container's id, a UUID: the last component of the sandbox. With those of its parents when it is nested, `p.c`.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -119,6 +121,10 @@ impl Container {
     /// The sandbox directory: the value of `MESOS_DIRECTORY` and the working directory.
     pub fn sandbox(&self) -> &Path {
         &self.sandbox
+    }
+
+    pub(super) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
     }
 
     /// The container's cgroup in each hierarchy: name of the hierarchy and directory. Empty without cgroups.
@@ -225,7 +231,7 @@ impl Container {
         let session = (!self.reaped).then(|| self.pid());
         let is_ours = |pid: i32| {
             members.contains(&pid)
-                || tree::start_variable(pid, "MESOS_DIRECTORY").is(sandbox)
+                || SANDBOX.iter().any(|name| tree::start_variable(pid, name).is(sandbox))
                 || (session.is_some() && tree::Process::read(pid).map(|process| process.session).ok() == session)
         };
         // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]

@@ -65,13 +65,35 @@ fn destroy_v1(group: &Group, freeze_retry: Duration, deadline: Instant, report: 
 fn destroy_v2(group: &Group, deadline: Instant, report: &mut DestroyReport) -> Result<()> {
     for (_, top) in group.directories() {
         report.killed.extend(post_order(top).iter().flat_map(|cgroup| living(cgroup)));
-        let file = top.join("cgroup.kill");
-        fs::write(&file, "1").during("write", file.display())?;
+        kill_all(top, deadline)?;
         for cgroup in post_order(top) {
             remove(&cgroup, V2_RETRY, deadline, report)?;
         }
     }
     Ok(())
+}
+
+/// `cgroup.kill` takes the cgroup and all below it at once. Before Linux 5.14, which has no such file, the cgroup is frozen,
+/// so that nobody forks meanwhile, and each process is killed. [KF-130]
+fn kill_all(top: &Path, deadline: Instant) -> Result<()> {
+    let file = top.join("cgroup.kill");
+    if file.exists() {
+        return fs::write(&file, "1").during("write", file.display());
+    }
+    let file = top.join("cgroup.freeze");
+    fs::write(&file, "1").during("write", file.display())?;
+    loop {
+        let alive: Vec<Process> = post_order(top).iter().flat_map(|cgroup| living(cgroup)).collect();
+        if alive.is_empty() {
+            return Ok(());
+        }
+        for handle in alive.iter().filter_map(|process| Pidfd::open(process.pid).ok()) {
+            kill(&handle)?;
+            if !wait::readable(&handle, deadline)? {
+                return Err(Error::new("kill", format!("{alive:?}"), "alive at the deadline"));
+            }
+        }
+    }
 }
 
 /// Ends every process of these frozen cgroups, all at once: one that is thawed stays frozen as long as its parent is.

@@ -49,6 +49,14 @@ pub(super) fn build(facts: &Facts<'_>) -> Environment {
     environment
 }
 
+/// That of a nested container: nothing of the agent's but the sandbox. [ME-82]
+pub(super) fn nested(sandbox: &Path, command: &[(OsString, OsString)]) -> Environment {
+    let mut environment = Environment::from([("MESOS_SANDBOX".into(), sandbox.into())]);
+    environment.extend(command.iter().cloned());
+    environment.entry("PATH".into()).or_insert_with(|| PATH.into());
+    environment
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,6 +23,7 @@ mod proc;
 mod recovery;
 mod sandbox;
 pub mod stand_in;
+mod unified;
 mod wait;
 
 pub use agent::{Agent, Builder};

@@ -42,12 +42,25 @@ pub(super) fn make(work: &Path, ids: &Ids, container: &str) -> Result<PathBuf> {
     let runs = slave.join("frameworks").join(&ids.framework).join("executors").join(&ids.executor).join("runs");
     let sandbox = runs.join(container);
     fs::create_dir_all(&runs).during("make directory", runs.display())?;
-    DirBuilder::new().mode(0o750).create(&sandbox).during("make sandbox", sandbox.display())?;
+    create(&sandbox)?;
     point(&slaves.join("latest"), &slave)?;
     point(&runs.join("latest"), &sandbox)?;
-    let messages = sandbox.join(MESSAGES);
-    mknodat(CWD, &messages, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).during("make FIFO", messages.display())?;
     Ok(sandbox)
+}
+
+/// Makes `<parent's sandbox>/containers/<container>`.
+pub(super) fn make_nested(parent: &Path, container: &str) -> Result<PathBuf> {
+    let containers = parent.join("containers");
+    fs::create_dir_all(&containers).during("make directory", containers.display())?;
+    let sandbox = containers.join(container);
+    create(&sandbox)?;
+    Ok(sandbox)
+}
+
+fn create(sandbox: &Path) -> Result<()> {
+    DirBuilder::new().mode(0o750).create(sandbox).during("make sandbox", sandbox.display())?;
+    let messages = sandbox.join(MESSAGES);
+    mknodat(CWD, &messages, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).during("make FIFO", messages.display())
 }
 
 /// A `latest` link: absolute, removed and made anew, as the agent does it.

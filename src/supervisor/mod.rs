@@ -27,6 +27,7 @@ pub use control::About;
 pub use manager::Manager;
 pub use place::{Drifted, Surroundings};
 
+use crate::cgroup;
 use crate::error::Result;
 use crate::log::{LogId, LogThread};
 use crate::process::signals::{self, Signals};
@@ -107,6 +108,8 @@ struct Supervisor {
     /// When the leftovers are looked at again, without anything that tells.
     look_again: Option<Instant>,
     desk: control::Desk,
+    /// The hazards that were told.
+    hazards: Vec<cgroup::Hazard>,
     null: OwnedFd,
     inputs: VecDeque<Input>,
     last_stream: u64,
@@ -126,7 +129,10 @@ pub fn run(plan: Plan) -> Result<Outcome> {
     supervisor.inputs.push_back(Input::Begin);
     let outcome = supervisor.supervise();
     match &outcome {
-        Ok(outcome) => supervisor.last_words(*outcome),
+        Ok(outcome) => {
+            supervisor.check_hazards();
+            supervisor.last_words(*outcome);
+        }
         Err(_) if tree::kill_all(Instant::now() + LAST_KILLS) => {}
         Err(_) => error!("something is still alive after SIGKILL"),
     }
@@ -168,6 +174,7 @@ impl Supervisor {
             children,
             owners: Owners::default(),
             look_again: None,
+            hazards: Vec::new(),
             null: spawn::Stdio::null()?,
             inputs: VecDeque::new(),
             last_stream: 0,

@@ -20,6 +20,7 @@ impl Supervisor {
             Action::SweepKill => self.sweep_kill(task)?,
             Action::CheckPlacement => {
                 self.check_placement(task);
+                self.check_hazards();
                 // The last of these is the last thing that is due while nothing happens.
                 self.rests = true;
             }

@@ -92,6 +92,20 @@ impl Supervisor {
         noted
     }
 
+    /// Says, once of each, which cgroups a child made that stop the agent's next recovery. Nothing of minion's removes them:
+    /// they are in use, or the agent's destroy takes them. [ME-80]
+    pub(super) fn check_hazards(&mut self) {
+        let Some(cgroups) = &self.surroundings.cgroups else { return };
+        for hazard in cgroups.hazards() {
+            if !self.hazards.contains(&hazard) {
+                let text = format!("a child made {hazard}: its recovery fails and it exits");
+                warn!(event = "cgroup-hazard", "{text}");
+                self.note("cgroup-hazard", None, text);
+                self.hazards.push(hazard);
+            }
+        }
+    }
+
     pub(super) fn read_oom(&mut self) {
         let Some(watch) = &self.surroundings.oom else { return };
         match watch.read() {

@@ -14,6 +14,7 @@ pub mod minion;
 pub mod proc;
 pub mod sandbox;
 pub mod simulation;
+pub mod unified;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -28,8 +29,8 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
 ///
-/// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), mountns,
-/// `prometheus_client` (its Python module).
+/// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), v2memory (and it has the
+/// memory controller), mountns, `prometheus_client` (its Python module).
 #[macro_export]
 macro_rules! need {
     ($($what:literal),+) => {
@@ -52,7 +53,13 @@ pub fn has(what: &str) -> Result<(), String> {
     match what {
         "root" => rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "not root".to_owned()),
         "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
-        "v2" => there("/sys/fs/cgroup/unified/cgroup.procs").or_else(|_| there("/sys/fs/cgroup/cgroup.controllers")),
+        "v2" => there(&unified().join("cgroup.controllers").to_string_lossy()),
+        "v2memory" => {
+            let file = unified().join("cgroup.controllers");
+            let offered = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            let there = offered.split_ascii_whitespace().any(|one| one == "memory");
+            there.then_some(()).ok_or_else(|| format!("{} says {:?}", file.display(), offered.trim()))
+        }
         "mountns" => there("/proc/self/ns/mnt"),
         "prometheus_client" => imports("prometheus_client"),
         "nobody" => nobody_may_run(minion()),
@@ -80,6 +87,12 @@ fn in_path(tool: &str) -> Result<(), String> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let found = path.split(':').any(|directory| Path::new(directory).join(tool).exists());
     found.then_some(()).ok_or_else(|| format!("no {tool} in {path}"))
+}
+
+/// Where cgroup2 is mounted: beside v1, or in its place.
+pub fn unified() -> &'static Path {
+    let beside = Path::new("/sys/fs/cgroup/unified");
+    if beside.join("cgroup.procs").exists() { beside } else { Path::new("/sys/fs/cgroup") }
 }
 
 /// The program under test.
@@ -118,12 +131,12 @@ pub struct CgroupGuard {
 
 impl CgroupGuard {
     /// Makes `<hierarchy>/<name><below>` in each hierarchy (`/sys/fs/cgroup/memory`, …), e.g. `below` = `/<id>`.
-    pub fn new(hierarchies: &[&str], below: &str) -> Self {
+    pub fn new<P: AsRef<Path>>(hierarchies: &[P], below: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("mesos-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let mut guard = Self { name, directories: Vec::new() };
         for hierarchy in hierarchies {
-            let top = Path::new(hierarchy).join(&guard.name);
+            let top = hierarchy.as_ref().join(&guard.name);
             fs::create_dir(&top).unwrap_or_else(|e| panic!("{}: {e}", top.display()));
             guard.directories.push(top.clone());
             inherit_cpuset(&top);
@@ -147,8 +160,10 @@ impl CgroupGuard {
 fn inherit_cpuset(directory: &Path) {
     for file in ["cpuset.cpus", "cpuset.mems"] {
         let parent = directory.parent().expect("a cgroup has a parent").join(file);
-        if let Ok(value) = fs::read(&parent) {
-            fs::write(directory.join(file), value).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+        let own = directory.join(file);
+        // On v2 a parent that keeps the controller to itself has the file and its children have not.
+        if let (Ok(value), true) = (fs::read(&parent), own.exists()) {
+            fs::write(own, value).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
         }
     }
 }

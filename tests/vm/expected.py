@@ -1,0 +1,67 @@
+"""Which boots there are and what must come back from each. Whatever differs is a failure."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A kernel, by its series in Debian, and how its cgroups are mounted."""
+
+    series: str
+    layout: str
+
+    @property
+    def name(self):
+        return f"{self.series}-{self.layout}"
+
+
+# Debian's kernels from 6.12 on have no v1 memory and cpuset, so v1 is shown on the older two.
+BOOTS = [
+    *(Boot(series, layout) for series in ("5.10", "6.1") for layout in ("legacy", "hybrid", "unified")),
+    Boot("6.12", "unified"), Boot("newest", "unified"),
+]
+
+# Tests with a grace period of seconds, which emulation with one processor makes short.
+ONE_AT_A_TIME = {"root_lifecycle"}
+
+# What is not run in any boot, and why. Everything else is, where the layout has what it needs.
+LEFT_OUT = {
+    ("root_lifecycle", "five_hundred_processes_and_those_that_keep_forking_all_end"):
+        "starting 500 processes takes an emulated processor longer than the test waits; it runs on the host",
+}
+
+# What a layout does not have: a test that needs it skips there, and says so. It may skip for nothing else, and what the
+# layout has (tests/vm/init names it) it may not miss.
+# Tools that no boot has, and what rests on them ("nobody" on setpriv); what needs them runs on the host.
+TOOLS = {"nobody", "strace", "fsfreeze", "setpriv", "python3", "mkfs.ext4", "prometheus_client"}
+ABSENT = {"legacy": {"v2", "v2memory"}, "hybrid": {"v2memory"}, "unified": {"v1"}}
+
+
+class Expected:
+    """The tests that the programs have, by their own list."""
+
+    def __init__(self, tests):
+        self.tests = {(program, test) for program, names in tests.items() for test in names} - LEFT_OUT.keys()
+        self.programs = {*tests, "demo"}
+
+    def differences(self, boot, report):
+        problems = [*report.complaints]
+        if not report.ended:
+            problems.append("the machine did not reach its end")
+        for program in sorted(self.programs):
+            code, _ = report.programs.get(program, (None, 0))
+            if code != 0:
+                problems.append(f"{program}: " + ("did not run" if code is None else f"exit {code}"))
+        for key in sorted(self.tests | report.results.keys()):
+            result = report.results.get(key, "missing")
+            if result != "ok" or key not in self.tests:
+                problems.append(f"{'::'.join(key)}: {result if key in self.tests else 'unknown'}")
+        for test, why in report.skipped:
+            if why.split(" ")[0] not in ABSENT[boot.layout] | TOOLS:
+                problems.append(f"{test}: skipped for {why}")
+        return problems
+
+    def ran_nowhere(self, reports):
+        """A test that every boot skips shows nothing, unless it is for lack of a tool."""
+        skips = [{test for test, why in report.skipped if why.split(" ")[0] not in TOOLS} for report in reports]
+        return [f"{test}: skipped in every boot" for test in sorted(set.intersection(*skips))]
