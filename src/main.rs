@@ -2,6 +2,8 @@
 
 #[path = "main/setup.rs"]
 mod setup;
+#[path = "main/views.rs"]
+mod views;
 
 use minion::cli::{self, Command};
 use minion::process::memory;
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
     let mask = signals::block_all();
     let result = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Command::Run(options)) => Ok(run(&options)),
+        Ok(Command::Enter(options)) => Ok(views::enter(options)),
         Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
             say(
@@ -39,6 +42,9 @@ fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(options) => run(&options),
         Command::Demo(options) => demo(&options),
+        Command::Containers(options) => views::containers(&options),
+        Command::Logs(options) => views::logs(options),
+        Command::Enter(options) => views::enter(options),
         Command::Help(text) | Command::Version(text) | Command::Completions(text) | Command::Man(text) => {
             say(std::io::stdout(), &text);
             0

@@ -5,7 +5,7 @@ use super::options::{Command, DemoOptions};
 use super::plain::{self, Plain};
 use super::run_flags::RUN;
 use super::usage::Usage;
-use super::{complete, help, man, near, partition};
+use super::{complete, help, man, near, partition, views};
 use crate::hyperkube::value;
 use std::ffi::{OsStr, OsString};
 
@@ -59,7 +59,7 @@ static DEMO: [Flag<DemoOptions>; 3] = [
 static COMMON: [Flag<()>; 2] = [help_flag(), version_flag()];
 
 /// Every command, in the order of the help.
-pub static COMMANDS: [Row; 8] = [
+pub static COMMANDS: [Row; 11] = [
     Row {
         name: "run",
         hidden: false,
@@ -118,6 +118,9 @@ pub static COMMANDS: [Row; 8] = [
         flags: || abouts(&DEMO),
         parse: demo,
     },
+    views::CONTAINERS_ROW,
+    views::LOGS_ROW,
+    views::ENTER_ROW,
     Row {
         name: "completions",
         hidden: false,
@@ -191,7 +194,7 @@ pub(super) fn find(name: &str) -> Option<&'static Row> {
     COMMANDS.iter().find(|row| row.name == name)
 }
 
-fn abouts<O>(flags: &'static [Flag<O>]) -> Vec<&'static About> {
+pub(super) fn abouts<O>(flags: &'static [Flag<O>]) -> Vec<&'static About> {
     flags.iter().map(|flag| &flag.about).collect()
 }
 
@@ -241,7 +244,7 @@ fn help_on(args: Vec<OsString>) -> Result<Command, Usage> {
 }
 
 /// Flags, and at most so many words.
-fn read<O>(
+pub(super) fn read<O>(
     name: &str,
     table: &'static [Flag<O>],
     options: &mut O,

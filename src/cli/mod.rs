@@ -20,12 +20,14 @@ mod plain;
 mod run_flags;
 mod setting;
 mod usage;
+mod views;
 mod word;
 
 pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
 pub use markdown::flags_markdown;
 pub use options::{CgroupAttach, CgroupDrift, Command, DemoOptions, LogFormat, LogOptions, RunOptions, Stdout};
+pub use options::{ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
 pub use usage::Usage;
 
 use std::ffi::OsString;

@@ -11,6 +11,7 @@
 //! | `file` | the open file, and what others do to its name |
 //! | `rotation`, `backup` | rotation through `file-rotate` under the original's names |
 //! | `archive`, `packing` | the directory: retention, room on a full disk, gzip in slices |
+//! | `history` | a log's files as one sequence, for readers |
 //! | `loss`, `tail` | what was dropped; the last lines |
 //! | `diagnostics`, `stderr` | minion's own lines |
 //! | `buffer`, `mailbox`, `timer` | the read buffer, queue and bell, the one timerfd |
@@ -23,6 +24,7 @@ mod buffer;
 mod cut;
 mod diagnostics;
 mod file;
+mod history;
 mod loss;
 mod mailbox;
 mod packing;
@@ -35,7 +37,9 @@ mod tail;
 mod timer;
 mod writer;
 
+pub use backup::Stamp;
 pub use diagnostics::Diagnostics;
+pub use history::{History, Segment, Standing};
 pub use report::{LogId, Policy, Report, StreamId};
 
 use crate::error::{During, Error, Result};

@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cgroup", &["error", "mesos", "process"]),
     ("namespace", &["error", "mesos", "process"]),
     ("log", &["error", "mesos", "process"]),
-    ("inspect", &["cgroup", "error", "mesos", "namespace", "process"]),
+    ("inspect", &["cgroup", "error", "log", "mesos", "namespace", "process"]),
     ("trace", &["log"]),
     ("supervisor", &["cgroup", "error", "log", "namespace", "process", "task"]),
     ("rehearsal", &["cgroup", "error", "mesos", "process"]),
