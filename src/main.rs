@@ -6,6 +6,8 @@ mod front;
 mod setup;
 #[path = "main/tools.rs"]
 mod tools;
+#[path = "main/views.rs"]
+mod views;
 
 use minion::cli::{self, Command};
 use minion::control::client::{self, Finding, Look};
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let result = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Command::Run(options)) if !options.print_config => Ok(run(&options)),
         Ok(Command::Supervise(options)) if !options.check => Ok(supervise(&options)),
+        Ok(Command::Enter(options)) => Ok(views::enter(options)),
         Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
             say(std::io::stderr(), &format!("{usage}\n"));
@@ -47,6 +50,9 @@ fn dispatch(command: Command) -> u8 {
         Command::Inspect(options) => answer(tools::look(options, true)),
         Command::Why(options) => answer(tools::look(options, false)),
         Command::Attach(options) => answer(tools::attach(options)),
+        Command::Containers(options) => views::containers(&options),
+        Command::Logs(options) => views::logs(options),
+        Command::Enter(options) => views::enter(options),
         Command::Help(text)
         | Command::Version(text)
         | Command::Schema(text)

@@ -31,6 +31,7 @@ pub use placement::{Layout, Placement, discover};
 use crate::error::{During, Result};
 use crate::process::procfs;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// The texts of the kernel that a placement is found from.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +40,17 @@ pub struct Sources {
     pub mountinfo: Vec<u8>,
     /// `/proc/self/cgroup`. Empty on a kernel without cgroups.
     pub cgroup: Vec<u8>,
+}
+
+/// The mounts of cgroup hierarchies in the text of a `mountinfo`; of several on one point only the one that is seen.
+pub fn mounts(mountinfo: &[u8]) -> Vec<Mount> {
+    mountinfo::cgroups(mountinfo)
+}
+
+/// Where a process is, from the text of its `/proc/<pid>/cgroup`: the hierarchy as the kernel calls it (`cpu,cpuacct`,
+/// `name=systemd`, nothing for v2), and the cgroup.
+pub fn memberships(cgroup: &[u8]) -> impl Iterator<Item = (&[u8], &Path)> {
+    membership::lines(cgroup).map(|line| (line.hierarchy, line.path))
 }
 
 impl Sources {

@@ -6,7 +6,7 @@ use super::plain::{self, Plain};
 use super::run_flags::RUN;
 use super::supervise_flags::{self, SUPERVISE};
 use super::usage::Usage;
-use super::{complete, control, help, man, partition, tools};
+use super::{complete, control, help, man, partition, tools, views};
 use crate::hyperkube::value;
 use crate::near;
 use std::ffi::{OsStr, OsString};
@@ -160,6 +160,9 @@ pub static COMMANDS: &[Row] = &[
     tools::INSPECT_ROW,
     tools::WHY_ROW,
     tools::ATTACH_ROW,
+    views::CONTAINERS_ROW,
+    views::LOGS_ROW,
+    views::ENTER_ROW,
     Row {
         name: "completions",
         hidden: false,

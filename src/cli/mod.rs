@@ -23,6 +23,7 @@ mod setting;
 mod supervise_flags;
 mod tools;
 mod usage;
+mod views;
 mod word;
 
 pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
@@ -32,6 +33,7 @@ pub use options::{
     AttachOptions, CgroupAttach, CgroupDrift, Command, CommonOptions, ControlOptions, DemoOptions, DoctorOptions,
     LogFormat, LookOptions, RunOptions, SuperviseOptions,
 };
+pub use options::{ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
 pub use usage::Usage;
 
 use std::ffi::OsString;

@@ -27,6 +27,12 @@ pub enum Command {
     Why(LookOptions),
     /// A stray process put back.
     Attach(AttachOptions),
+    /// The containers of this host.
+    Containers(ContainersOptions),
+    /// The log of a task.
+    Logs(LogsOptions),
+    /// A command where a task is.
+    Enter(EnterOptions),
     /// Text that was asked for, for standard output.
     Help(String),
     /// Name and version, for standard output.
@@ -171,6 +177,72 @@ pub struct DoctorOptions {
     pub max_log_backups: u32,
     /// `--json`.
     pub json: bool,
+}
+
+/// What `minion containers` was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainersOptions {
+    /// `--mesos-cgroup-prefix`; None looks for containers by their shape.
+    pub root: Option<String>,
+    /// `--sort`.
+    pub sort: SortKey,
+    /// `--watch`.
+    pub watch: bool,
+    /// `--json`.
+    pub json: bool,
+}
+
+/// The order of containers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortKey {
+    /// By root and id.
+    #[default]
+    Id,
+    /// Most processes first.
+    Pids,
+    /// Most memory first.
+    Memory,
+    /// Most cpu time first.
+    Cpu,
+    /// Most OOM kills first.
+    Oom,
+}
+
+/// What `minion logs` was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogsOptions {
+    /// The log's name.
+    pub task: String,
+    /// `--sandbox`: a directory, a pid or a container's id.
+    pub sandbox: Option<OsString>,
+    /// `--follow`.
+    pub follow: bool,
+    /// `--lines`.
+    pub lines: Option<u64>,
+    /// `--since`.
+    pub since: Option<Since>,
+    /// `--raw`.
+    pub raw: bool,
+}
+
+/// A moment, as `--since` takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Milliseconds of the Unix epoch.
+    Moment(i64),
+    /// So long before now.
+    Ago(Duration),
+}
+
+/// What `minion enter` was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnterOptions {
+    /// A task's name or a pid.
+    pub target: String,
+    /// `--user`: be the task's user.
+    pub as_user: bool,
+    /// What stands behind `--`; empty for a shell.
+    pub command: Vec<OsString>,
 }
 
 /// What `minion inspect` and `minion why` were told.

@@ -8,13 +8,19 @@
 //! - [`look`]: `minion inspect` and `minion why` of a pid, a task or a container.
 //! - [`attach`]: `minion attach`.
 //! - [`doctor`]: `minion doctor`, and the same checks for the start of `minion run`.
+//! - [`containers`]: `minion containers`, once or live.
+//! - [`logs`]: `minion logs`.
+//! - [`enter`]: `minion enter`, the one that starts something.
 //! - [`finding`]: what can be odd about a process.
 //! - [`render`]: tables, colour and units, for every command that shows something.
 
 mod attach;
+pub mod containers;
 pub mod doctor;
+pub mod enter;
 pub mod finding;
 mod json;
+pub mod logs;
 mod page;
 mod proc;
 pub mod render;

@@ -14,22 +14,25 @@ use std::time::{Duration, SystemTime};
 
 /// The moment of a rotation, UTC, in milliseconds of the Unix epoch. Orders the newest first, as `file-rotate` wants it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Stamp(Reverse<i64>);
+pub struct Stamp(Reverse<i64>);
 
 /// A newest backup that is further ahead than this was not named by a clock that was set back, but by something else.
 const CLOCK_STEP: i64 = 3_600_000;
 
 impl Stamp {
-    pub(super) fn now() -> Self {
+    /// This moment.
+    pub fn now() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
-    pub(super) fn from_millis(millis: i64) -> Self {
+    /// From milliseconds of the Unix epoch.
+    pub fn from_millis(millis: i64) -> Self {
         Self(Reverse(millis))
     }
 
-    pub(super) fn millis(self) -> i64 {
+    /// In milliseconds of the Unix epoch.
+    pub fn millis(self) -> i64 {
         self.0.0
     }
 
@@ -44,6 +47,21 @@ impl Stamp {
         let date = NaiveDate::from_ymd_opt(year, number(5, 7)?, number(8, 10)?)?;
         let time = date.and_hms_milli_opt(number(11, 13)?, number(14, 16)?, number(17, 19)?, number(20, 23)?)?;
         Some(Self::from_millis(time.and_utc().timestamp_millis()))
+    }
+
+    /// Reads a time in UTC as a person writes it: `2026-11-30`, `2026-11-30T01:18`, `…:34`, `…:34.945`, with or without `Z`, a
+    /// blank for the `T`, and as it stands in a backup's name.
+    pub fn parse_utc(text: &str) -> Option<Self> {
+        const FULL: &str = "0000-00-00T00-00-00.000";
+        let text = text.strip_suffix('Z').unwrap_or(text).replace([' ', ':'], "-");
+        if ![10, 16, 19, 23].contains(&text.len()) || !text.is_ascii() {
+            return None;
+        }
+        let mut padded = text.clone() + &FULL[text.len()..];
+        if padded.as_bytes()[10] == b'-' {
+            padded.replace_range(10..11, "T");
+        }
+        Self::parse(&padded)
     }
 
     /// How long ago this was; nothing for a moment in the future.

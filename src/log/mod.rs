@@ -12,6 +12,7 @@
 //! | `rotation`, `backup` | rotation through `file-rotate` under the original's names |
 //! | `archive`, `packing` | the directory: retention, room on a full disk, gzip in slices |
 //! | `count` | bytes taken and lost, for the supervisor to read |
+//! | `history` | a log's files as one sequence, for readers |
 //! | `loss`, `tail` | what was dropped; the last lines |
 //! | `diagnostics`, `stderr` | minion's own lines |
 //! | `buffer`, `mailbox`, `timer` | the read buffer, queue and bell, the one timerfd |
@@ -25,6 +26,7 @@ mod count;
 mod cut;
 mod diagnostics;
 mod file;
+mod history;
 mod loss;
 mod mailbox;
 mod packing;
@@ -37,8 +39,10 @@ mod tail;
 mod timer;
 mod writer;
 
+pub use backup::Stamp;
 pub use count::Count;
 pub use diagnostics::Diagnostics;
+pub use history::{History, Segment, Standing};
 pub use report::{LogId, Policy, Report, StreamId};
 
 use crate::error::{During, Error, Result};

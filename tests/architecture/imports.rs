@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cgroup", &["error", "mesos", "process"]),
     ("namespace", &["error", "mesos", "process"]),
     ("log", &["error", "mesos", "process"]),
-    ("inspect", &["cgroup", "error", "mesos", "namespace", "process"]),
+    ("inspect", &["cgroup", "error", "log", "mesos", "namespace", "process"]),
     ("trace", &["log"]),
     ("control", &["error", "process"]),
     ("supervisor", &["cgroup", "control", "error", "log", "namespace", "process", "task"]),

@@ -52,8 +52,9 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     become_user(plan.program).map_err(|errno| (Step::User, errno))?;
     // Behind the change of user, which clears it. [KF-09]
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Step::DeathSignal, errno))?;
-    // The parent may have died before the death signal was set; then nobody would ever send it.
-    if getppid() != Some(plan.parent) {
+    // The parent may have died before the death signal was set; then nobody would ever send it. A parent outside of our pid
+    // namespace has no number here, and one that died has left us to somebody who has. [KF-182]
+    if getppid().is_some_and(|parent| parent != plan.parent) {
         leave();
     }
     if let Some(directory) = &plan.program.directory {

@@ -1,0 +1,86 @@
+//! Processes whose hierarchies disagree.
+
+use super::Container;
+use super::finding::{Finding, Kind, named};
+use super::merge::Places;
+use super::tree::Tree;
+use crate::cgroup;
+use crate::process::procfs;
+use crate::process::tree::Process;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A process that is in some trees of its container and was not seen in others.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    row: usize,
+    pid: i32,
+    /// The trees where it was not seen.
+    absent: Vec<usize>,
+}
+
+/// Trees are not read at one moment: who moved, forked or died meanwhile is among the suspects, and is looked at again.
+pub(super) fn suspects(places: &[Places]) -> Vec<Suspect> {
+    let mut suspects = Vec::new();
+    for place in places {
+        let Some(most) = place.by_tree.iter().map(|(_, pids)| pids.len()).max() else { continue };
+        let mut same = place.by_tree.iter().all(|(_, pids)| pids.len() == most);
+        same = same && place.by_tree.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        if same {
+            continue;
+        }
+        let mut everyone: Vec<i32> = place.by_tree.iter().flat_map(|(_, pids)| pids.iter().copied()).collect();
+        everyone.sort_unstable();
+        everyone.dedup();
+        for pid in everyone {
+            let missing = place.by_tree.iter().filter(|(_, pids)| pids.binary_search(&pid).is_err());
+            let absent: Vec<usize> = missing.map(|(tree, _)| *tree).collect();
+            if !absent.is_empty() {
+                suspects.push(Suspect { row: place.row, pid, absent });
+            }
+        }
+    }
+    suspects
+}
+
+/// The suspects that are outside still, those of one container in the same places as one finding.
+pub(super) fn find(trees: &[Tree], suspects: &[Suspect], containers: &[Container]) -> Vec<Finding> {
+    let mut together: BTreeMap<(usize, Vec<(usize, PathBuf)>), Vec<i32>> = BTreeMap::new();
+    for suspect in suspects {
+        let outside = outside(trees, suspect, &containers[suspect.row]);
+        if !outside.is_empty() {
+            together.entry((suspect.row, outside)).or_default().push(suspect.pid);
+        }
+    }
+    together.into_iter().map(|((row, outside), pids)| tell(trees, &containers[row], &outside, pids)).collect()
+}
+
+/// Where a suspect is in the trees where it was missed. Nothing for one that has ended.
+fn outside(trees: &[Tree], suspect: &Suspect, container: &Container) -> Vec<(usize, PathBuf)> {
+    let text = procfs::read(format!("/proc/{}/cgroup", suspect.pid)).unwrap_or_default();
+    if Process::read(suspect.pid).map_or(true, |process| process.is_zombie()) {
+        return Vec::new();
+    }
+    let home = Path::new("/").join(&container.root).join(container.id.split('.').next().unwrap_or_default());
+    let lines: Vec<(&[u8], &Path)> = cgroup::memberships(&text).collect();
+    let is_at = |tree: &usize| lines.iter().find(|(hierarchy, _)| trees[*tree].is(hierarchy)).map(|(_, path)| *path);
+    let places = suspect.absent.iter().filter_map(|tree| Some((*tree, is_at(tree)?)));
+    places.filter(|(_, path)| !path.starts_with(&home)).map(|(tree, path)| (tree, path.to_owned())).collect()
+}
+
+fn tell(trees: &[Tree], container: &Container, outside: &[(usize, PathBuf)], pids: Vec<i32>) -> Finding {
+    let labels: Vec<&str> = outside.iter().map(|(tree, _)| trees[*tree].label.as_str()).collect();
+    let places: Vec<String> =
+        outside.iter().map(|(tree, path)| format!("in {} it is in {}", trees[*tree].label, path.display())).collect();
+    let inside: Vec<&str> =
+        container.hierarchies.iter().map(String::as_str).filter(|label| !labels.contains(label)).collect();
+    let who = named(&pids);
+    let text = format!("{who} of it: inside in {}; {}", inside.join(", "), places.join(", "));
+    let effect = if labels.contains(&"freezer") {
+        "The agent kills through freezer alone: this survives a destroy and makes it fail"
+    } else {
+        "Limits and accounting there do not hold for it"
+    };
+    let remedy = format!("{effect}. minion attach {} --to {} puts it back", pids[0], container.id);
+    Finding::new(Kind::Drift, Some(&container.id), text, remedy).of_pids(pids)
+}

@@ -1,0 +1,222 @@
+//! `minion containers --watch`: the survey once a second, on a screen of its own.
+//!
+//! Drawn with the tables that every command has. A library for this (ratatui: 71 crates, 0.25 MB more) would do the same.
+
+use super::history::{History, Past, spark};
+use super::page::state;
+use super::{Container, Order, Survey, survey};
+use crate::error::{During, Error, Result};
+use crate::inspect::render::{Cell, Column, Fit, Screen, Table, Tone, unit};
+use crate::process::signals::Signals;
+use nix::sys::signal::{Signal, raise};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(1);
+/// The screen that the shell's lines are not on, without a cursor.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+const HOME: &str = "\x1b[H";
+const REST_OF_LINE: &str = "\x1b[K";
+const REST_OF_SCREEN: &str = "\x1b[J";
+
+/// Shows the containers until `q`, end of input or a signal.
+pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
+    let stdin = rustix::stdio::stdin();
+    if !isatty(stdin) || !isatty(rustix::stdio::stdout()) {
+        return Err(Error::new("watch", "", "standard input and output have to be a terminal")
+            .hint("without --watch the same is printed once; --json is for programs"));
+    }
+    let mut signals = Signals::take_over()?;
+    let mut terminal = Terminal::open()?;
+    let mut view = View { order, history: History::default(), last: None };
+    let mut next = Instant::now();
+    loop {
+        if Instant::now() >= next {
+            let survey = survey(root)?;
+            view.history.note(&survey, Instant::now());
+            view.last = Some(survey);
+            next = Instant::now() + EVERY;
+        }
+        terminal.draw(&view.frame(&Screen::of_stdout(), rows()))?;
+        let left = next.saturating_duration_since(Instant::now());
+        let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)], Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).during("wait for", "a key"),
+        }
+        while let Some(received) = signals.read()? {
+            match received.signal {
+                libc::SIGWINCH | libc::SIGCHLD | libc::SIGCONT => {}
+                libc::SIGTSTP => terminal.stop()?,
+                _ => return Ok(()),
+            }
+        }
+        if !view.obeys(&keys(&stdin)?) {
+            return Ok(());
+        }
+    }
+}
+
+/// The keys that were pressed; `q` for the end of input.
+fn keys(stdin: impl std::os::fd::AsFd) -> Result<Vec<u8>> {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    if !poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0) {
+        return Ok(Vec::new());
+    }
+    let mut pressed = [0; 64];
+    match rustix::io::read(&stdin, &mut pressed) {
+        Ok(0) => Ok(b"q".to_vec()),
+        Ok(count) => Ok(pressed[..count].to_vec()),
+        Err(Errno::INTR | Errno::AGAIN) => Ok(Vec::new()),
+        Err(error) => Err(error).during("read", "the keyboard"),
+    }
+}
+
+fn rows() -> usize {
+    let size = tcgetwinsize(rustix::stdio::stdout()).map_or(0, |size| usize::from(size.ws_row));
+    if size == 0 { 24 } else { size }
+}
+
+struct View {
+    order: Order,
+    history: History,
+    last: Option<Survey>,
+}
+
+impl View {
+    /// Whether to go on.
+    fn obeys(&mut self, keys: &[u8]) -> bool {
+        for key in keys {
+            self.order = match key {
+                b'q' | b'Q' | 3 | 4 => return false,
+                b'i' => Order::Id,
+                b'p' => Order::Pids,
+                b'm' => Order::Memory,
+                b'c' => Order::Cpu,
+                b'o' => Order::Oom,
+                _ => self.order,
+            };
+        }
+        if let Some(survey) = &mut self.last {
+            survey.sort(self.order);
+        }
+        true
+    }
+
+    /// What fits on the screen.
+    fn frame(&self, screen: &Screen, rows: usize) -> String {
+        let Some(survey) = &self.last else { return String::new() };
+        let flagged = survey.flagged();
+        let width = if screen.width() >= 120 { 16 } else { 6 };
+        let mut table = Table::new(&COLUMNS);
+        // The headline, the headings, and two lines at the end.
+        for container in survey.containers.iter().take(rows.saturating_sub(4)) {
+            let past = self.history.of(container);
+            let mut cells = row(container, past, width);
+            cells.push(state(flagged.get(container.id.as_str()).copied()));
+            table.row(cells);
+        }
+        let mut out = survey.headline() + &table.render(screen);
+        let warned = survey.findings.len();
+        let keys = "sort: i id  p pids  m memory  c cpu  o oom     q quit";
+        let _ = write!(
+            out,
+            "{}\n{}",
+            unit::counted(warned, "finding", "findings")
+                + if warned > 0 { ": minion containers tells them" } else { "" },
+            screen.paint(Tone::Dim, keys)
+        );
+        out
+    }
+}
+
+const COLUMNS: [Column; 9] = [
+    Column::new("CONTAINER", Fit::Middle),
+    Column::new("PIDS", Fit::Number),
+    Column::new("CPU", Fit::Number),
+    Column::new("", Fit::Whole),
+    Column::new("MEMORY", Fit::Number),
+    Column::new("", Fit::Whole),
+    Column::new("OOM", Fit::Number),
+    Column::new("PRESSURE", Fit::Whole),
+    Column::new("STATE", Fit::Whole),
+];
+
+fn row(container: &Container, past: Option<&Past>, width: usize) -> Vec<Cell> {
+    let dash = || "-".to_owned();
+    let picture = |of: fn(&Past) -> &std::collections::VecDeque<f64>, least| {
+        past.map_or_else(String::new, |past| format!("{:>width$}", spark(of(past), width, least)))
+    };
+    let cpu = past.and_then(|past| past.cpu.back()).map_or_else(dash, |cpu| format!("{cpu:.0}%"));
+    vec![
+        Cell::from(&container.id),
+        Cell::from(container.pids.to_string()),
+        Cell::from(cpu),
+        Cell::from(picture(|past| &past.cpu, 10.0)),
+        Cell::from(container.memory_bytes.map_or_else(dash, unit::bytes)),
+        Cell::from(picture(|past| &past.memory, 1.0)),
+        container.oom_cell(),
+        Cell::from(if container.pressure().is_some() { picture(|past| &past.pressure, 10.0) } else { dash() }),
+    ]
+}
+
+/// The terminal as this view has it. Dropped, it is as it was.
+struct Terminal {
+    modes: Termios,
+    out: File,
+}
+
+impl Terminal {
+    fn open() -> Result<Self> {
+        let modes = tcgetattr(rustix::stdio::stdin()).during("ask", "the terminal")?;
+        let out = rustix::stdio::stdout().try_clone_to_owned().during("duplicate", "standard output")?;
+        let mut terminal = Self { modes, out: File::from(out) };
+        terminal.begin()?;
+        Ok(terminal)
+    }
+
+    /// Keys come one by one and are not shown; ^C and ^Z stay signals.
+    fn begin(&mut self) -> Result<()> {
+        let mut modes = self.modes.clone();
+        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes).during("set", "the terminal")?;
+        self.out.write_all(ENTER.as_bytes()).during("write to", "the terminal")
+    }
+
+    fn draw(&mut self, frame: &str) -> Result<()> {
+        let mut out = String::from(HOME);
+        for line in frame.split('\n') {
+            out.extend([line, REST_OF_LINE, "\r\n"]);
+        }
+        // The last line has no end, or the screen would scroll.
+        out.truncate(out.len() - 2);
+        out.push_str(REST_OF_SCREEN);
+        self.out.write_all(out.as_bytes()).during("write to", "the terminal")
+    }
+
+    /// ^Z: the shell has its screen back until we go on.
+    fn stop(&mut self) -> Result<()> {
+        self.end();
+        raise(Signal::SIGSTOP).map_err(|error| Error::io("stop", "ourselves", error))?;
+        self.begin()
+    }
+
+    fn end(&mut self) {
+        // Best effort: a terminal that hung up needs neither.
+        let _ = self.out.write_all(LEAVE.as_bytes());
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.modes);
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,272 @@
+//! `minion containers`: every Mesos container of this host, from the cgroup trees alone.
+//!
+//! ```text
+//! tree, measure ─▶ merge ─▶ hazard, drift, stray, owner ─▶ page, json, live
+//! the trees        rows     findings                       text
+//! ```
+
+mod drift;
+mod finding;
+mod hazard;
+mod history;
+mod live;
+mod measure;
+mod merge;
+mod owner;
+mod page;
+mod stray;
+mod tree;
+
+pub use finding::{Finding, Kind, Severity};
+pub use live::watch;
+
+use crate::error::{Error, Result};
+use measure::Numbers;
+use owner::{Owner, Seen};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+use tree::{Branch, Tree};
+
+/// So many processes of a container are asked whose they are: the init of the agent knows nothing, what it started does.
+const ASKED: usize = 4;
+
+/// The order of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By root and id.
+    #[default]
+    Id,
+    /// Most processes first.
+    Pids,
+    /// Most memory first.
+    Memory,
+    /// Most cpu time first.
+    Cpu,
+    /// Most OOM kills first.
+    Oom,
+}
+
+/// One container. What is None is not counted on this host, or could not be seen.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Container {
+    /// The agent's root: `mesos`.
+    pub root: String,
+    /// `parent.child` for a nested one.
+    pub id: String,
+    /// The container that it is nested in.
+    pub parent: Option<String>,
+    /// The framework's id.
+    pub framework: Option<String>,
+    /// The executor's id.
+    pub executor: Option<String>,
+    /// The sandbox, as the host sees it.
+    pub sandbox: Option<String>,
+    /// The minion in it.
+    pub minion: Option<i32>,
+    /// Processes of its own: those of nested containers are theirs.
+    pub pids: usize,
+    /// Memory in use.
+    pub memory_bytes: Option<u64>,
+    /// Its limit; None also for none.
+    pub memory_limit_bytes: Option<u64>,
+    /// Processor time used.
+    pub cpu_ns: Option<u64>,
+    /// Processes killed for lack of memory.
+    pub oom_kills: Option<u64>,
+    /// Per cent of the last ten seconds in which a process waited for a processor. v2 only.
+    pub cpu_pressure: Option<f32>,
+    /// The same for memory.
+    pub memory_pressure: Option<f32>,
+    /// The hierarchies in which it has a cgroup.
+    pub hierarchies: Vec<String>,
+    /// Its own processes, ascending.
+    #[serde(skip)]
+    own: Vec<i32>,
+    /// Those of nested containers too, in any hierarchy, ascending. Empty for nested ones.
+    #[serde(skip)]
+    everyone: Vec<i32>,
+}
+
+/// All containers, and what is wrong.
+#[derive(Debug, Serialize)]
+pub struct Survey {
+    /// Of this object: 1.
+    pub schema: u32,
+    /// `legacy`, `hybrid`, `unified`.
+    pub layout: &'static str,
+    /// The cgroups below which containers were looked for.
+    pub roots: Vec<String>,
+    /// The containers.
+    pub containers: Vec<Container>,
+    /// What is wrong with them.
+    pub findings: Vec<Finding>,
+    /// How many processes belong to others and could not be asked whose they are.
+    pub unseen: usize,
+    /// How long that took.
+    pub took: Took,
+}
+
+/// Times in microseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Took {
+    /// Reading the cgroup trees, and making rows of them.
+    pub trees_us: u64,
+    /// Reading `/proc`.
+    pub proc_us: u64,
+}
+
+/// Reads everything once. `root` is the agent's `--cgroups_root`; without it containers are looked for by their shape.
+pub fn survey(root: Option<&str>) -> Result<Survey> {
+    let begin = Instant::now();
+    let trees = tree::trees()?;
+    if trees.is_empty() {
+        return Err(Error::new("read", "the cgroup trees", "no hierarchy is mounted whole here")
+            .hint("run it on the host, not inside a container"));
+    }
+    let roots: Vec<PathBuf> = root.map_or_else(|| tree::roots(&trees), |root| vec![root.into()]);
+    let branches = branches(&trees, &roots);
+    let merged = merge::merge(&trees, &branches);
+    let mut survey = Survey {
+        schema: 1,
+        layout: layout(&trees),
+        roots: roots.iter().map(|root| root.display().to_string()).collect(),
+        containers: merged.containers,
+        findings: Vec::new(),
+        unseen: 0,
+        took: Took::default(),
+    };
+    let launched = merged.launched;
+    let hazards = branches.iter().flat_map(|branch| hazard::find(&trees[branch.tree], branch, &launched));
+    survey.findings.extend(hazards);
+    survey.findings.extend(survey.containers.iter().filter_map(|container| hazard::empty(container, &launched)));
+    let suspects = drift::suspects(&merged.places);
+    survey.took.trees_us = micros(begin);
+    let begin = Instant::now();
+    survey.findings.extend(drift::find(&trees, &suspects, &survey.containers));
+    survey.ask_owners();
+    let (strays, unseen) = stray::find(&survey.containers);
+    survey.findings.extend(strays);
+    survey.unseen += unseen;
+    survey.findings.sort_by_key(|finding| Reverse(finding.severity));
+    survey.took.proc_us = micros(begin);
+    survey.sort(Order::Id);
+    Ok(survey)
+}
+
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+fn layout(trees: &[Tree]) -> &'static str {
+    let v2 = trees.iter().filter(|tree| tree.label == "unified").count();
+    match (v2, trees.len()) {
+        (0, _) => "legacy",
+        (v2, all) if v2 == all => "unified",
+        _ => "hybrid",
+    }
+}
+
+/// What is below the roots, each tree read by a thread of its own where there are processors: it is the kernel that works.
+fn branches(trees: &[Tree], roots: &[PathBuf]) -> Vec<Branch> {
+    let jobs: Vec<(usize, &PathBuf)> =
+        roots.iter().flat_map(|root| (0..trees.len()).map(move |at| (at, root))).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((tree, root)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push(trees[*tree].branch(*tree, root));
+        }
+        done
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(4).min(jobs.len());
+    let mut branches: Vec<Branch> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        all.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
+        all
+    });
+    branches.retain(|branch| !branch.groups.is_empty());
+    branches.sort_by_key(|branch| branch.tree);
+    branches
+}
+
+impl Survey {
+    /// Puts the rows in order.
+    pub fn sort(&mut self, order: Order) {
+        self.containers.sort_by(|a, b| (&a.root, &a.id).cmp(&(&b.root, &b.id)));
+        match order {
+            Order::Id => {}
+            Order::Pids => self.containers.sort_by_key(|container| Reverse(container.pids)),
+            Order::Memory => self.containers.sort_by_key(|container| Reverse(container.memory_bytes)),
+            Order::Cpu => self.containers.sort_by_key(|container| Reverse(container.cpu_ns)),
+            Order::Oom => self.containers.sort_by_key(|container| Reverse(container.oom_kills)),
+        }
+    }
+
+    /// 1 when something is not as it should be, else 0.
+    pub fn code(&self) -> u8 {
+        u8::from(self.findings.iter().any(|finding| finding.severity >= Severity::Warning))
+    }
+
+    /// One line of JSON, with its end.
+    pub fn json(&self) -> String {
+        // Strings, numbers and lists of them: nothing in it can fail.
+        serde_json::to_string(self).map(|text| text + "\n").unwrap_or_default()
+    }
+
+    /// Whose the containers are, by the first of their processes that knows.
+    fn ask_owners(&mut self) {
+        for container in &mut self.containers {
+            let mut owner = Owner::default();
+            for pid in container.own.iter().take(ASKED) {
+                match Owner::of(*pid) {
+                    Seen::Owner(said) => owner = owner.or(said),
+                    Seen::Denied => self.unseen += 1,
+                    Seen::Nothing => {}
+                }
+                if owner.sandbox.is_some() && owner.task.is_some() {
+                    break;
+                }
+            }
+            self.findings.extend(container.belongs_to(owner));
+        }
+    }
+}
+
+impl Container {
+    fn count(&mut self, numbers: Numbers) {
+        self.memory_bytes = self.memory_bytes.or(numbers.memory);
+        self.memory_limit_bytes = self.memory_limit_bytes.or(numbers.limit);
+        self.cpu_ns = self.cpu_ns.or(numbers.cpu);
+        self.oom_kills = self.oom_kills.or(numbers.oom_kills);
+        self.cpu_pressure = self.cpu_pressure.or(numbers.cpu_pressure);
+        self.memory_pressure = self.memory_pressure.or(numbers.memory_pressure);
+    }
+
+    /// Takes over what its processes say. The minion that they name has to be in it.
+    fn belongs_to(&mut self, owner: Owner) -> Option<Finding> {
+        self.sandbox = owner.sandbox.map(|sandbox| sandbox.display().to_string());
+        self.framework = owner.framework;
+        self.executor = owner.executor;
+        let (task, minion) = owner.task?;
+        if self.everyone.binary_search(&minion).is_ok() || owner::is_minion(minion) {
+            self.minion = Some(minion);
+            return None;
+        }
+        let text = format!(
+            "minion {minion}, which started its task {task:?}, is gone, and {} still there",
+            if self.own.len() == 1 {
+                format!("{} is", finding::named(&self.own))
+            } else {
+                format!("{} are", finding::named(&self.own))
+            }
+        );
+        let remedy =
+            "nobody restarts or ends them. An agent that runs destroys the container; without one, end them by hand";
+        Some(Finding::new(Kind::MinionGone, Some(&self.id), text, remedy).of_pids(self.own.clone()))
+    }
+}

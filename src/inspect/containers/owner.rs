@@ -1,0 +1,111 @@
+//! Whose a process is, by the environment that it was started with.
+
+use crate::process::{procfs, tree};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What the environment of a process says. Any process may have been given any of it; it is a trace and no proof.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owner {
+    /// `MESOS_DIRECTORY`.
+    pub(super) sandbox: Option<PathBuf>,
+    /// `MESOS_FRAMEWORK_ID`, or out of the sandbox's path.
+    pub(super) framework: Option<String>,
+    /// `MESOS_EXECUTOR_ID`, or out of the sandbox's path.
+    pub(super) executor: Option<String>,
+    /// `MINION_TASK`: the task, and the pid of the minion that started it.
+    pub(super) task: Option<(String, i32)>,
+}
+
+/// What can be known.
+pub(super) enum Seen {
+    /// Something or nothing of interest.
+    Owner(Owner),
+    /// It is another user's.
+    Denied,
+    /// It has ended, or is a zombie or a thread of the kernel.
+    Nothing,
+}
+
+impl Owner {
+    /// Reads `/proc/<pid>/environ`.
+    pub(super) fn of(pid: i32) -> Seen {
+        match procfs::read(format!("/proc/{pid}/environ")) {
+            Ok(text) if text.is_empty() => Seen::Nothing,
+            Ok(text) => Seen::Owner(Self::parse(&text)),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Seen::Denied,
+            Err(_) => Seen::Nothing,
+        }
+    }
+
+    fn parse(environ: &[u8]) -> Self {
+        let mut owner = Self::default();
+        for entry in environ.split(|byte| *byte == 0) {
+            let text = |value: &[u8]| Some(String::from_utf8_lossy(value).into_owned());
+            if let Some(value) = entry.strip_prefix(b"MESOS_DIRECTORY=") {
+                owner.sandbox = Some(OsStr::from_bytes(value).into());
+            } else if let Some(value) = entry.strip_prefix(b"MESOS_FRAMEWORK_ID=") {
+                owner.framework = text(value);
+            } else if let Some(value) = entry.strip_prefix(b"MESOS_EXECUTOR_ID=") {
+                owner.executor = text(value);
+            } else if let Some(value) = entry.strip_prefix(b"MINION_TASK=") {
+                owner.task = marker(&String::from_utf8_lossy(value));
+            }
+        }
+        let path = owner.sandbox.clone().unwrap_or_default();
+        owner.framework = owner.framework.or_else(|| behind(&path, "frameworks"));
+        owner.executor = owner.executor.or_else(|| behind(&path, "executors"));
+        owner
+    }
+
+    /// The container's own id: the name of its sandbox.
+    pub(super) fn container(&self) -> Option<&str> {
+        self.sandbox.as_deref()?.file_name()?.to_str()
+    }
+
+    /// With what another process of the container says.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            sandbox: self.sandbox.or(other.sandbox),
+            framework: self.framework.or(other.framework),
+            executor: self.executor.or(other.executor),
+            task: self.task.or(other.task),
+        }
+    }
+}
+
+/// `proxy.4711.3`: the task, minion's pid, the number of the run.
+fn marker(value: &str) -> Option<(String, i32)> {
+    let mut parts = value.rsplitn(3, '.').skip(1);
+    let minion = parts.next()?.parse().ok()?;
+    Some((parts.next()?.to_owned(), minion))
+}
+
+/// The component behind one of this name: `…/frameworks/<id>/executors/<id>/runs/<id>`.
+fn behind(path: &Path, name: &str) -> Option<String> {
+    let mut components = path.components().map(|component| component.as_os_str());
+    components.find(|component| *component == name)?;
+    components.next()?.to_str().map(str::to_owned)
+}
+
+/// Whether a living minion has this pid.
+pub(super) fn is_minion(pid: i32) -> bool {
+    let name = procfs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.starts_with(b"minion") && tree::Process::read(pid).is_ok_and(|process| !process.is_zombie())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn framework_and_executor_come_from_their_variables_or_from_the_sandbox() {
+        let owner = Owner::parse(b"A=1\0MESOS_DIRECTORY=/w/slaves/S/frameworks/F/executors/my exec/runs/c1\0");
+        assert_eq!((owner.framework.as_deref(), owner.executor.as_deref()), (Some("F"), Some("my exec")));
+        assert_eq!(owner.container(), Some("c1"));
+        let owner = Owner::parse(b"MESOS_EXECUTOR_ID=e\0MINION_TASK=a.b.4711.3\0");
+        assert_eq!((owner.executor.as_deref(), owner.task), (Some("e"), Some(("a.b".to_owned(), 4711))));
+    }
+}

@@ -1,0 +1,92 @@
+//! Processes that were started in a container and are in none of its cgroups.
+
+use super::Container;
+use super::finding::{Finding, Kind, named};
+use super::owner::{Owner, Seen, is_minion};
+use crate::cgroup;
+use crate::process::procfs;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+
+/// What the processes outside of all containers say, and how many would not say anything to us.
+pub(super) fn find(containers: &[Container]) -> (Vec<Finding>, usize) {
+    let outermost = || containers.iter().enumerate().filter(|(_, container)| container.parent.is_none());
+    let homes: HashMap<i32, usize> =
+        outermost().flat_map(|(row, container)| container.everyone.iter().map(move |pid| (*pid, row))).collect();
+    let ids: HashMap<&str, usize> = containers
+        .iter()
+        .enumerate()
+        .map(|(row, container)| (container.id.rsplit('.').next().unwrap_or_default(), row))
+        .collect();
+    let own = std::process::id().cast_signed();
+    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut unseen = 0;
+    let mut strays: BTreeMap<(Stray, String), Vec<i32>> = BTreeMap::new();
+    for pid in pids.filter(|pid| *pid != own && !homes.contains_key(pid)) {
+        let owner = match Owner::of(pid) {
+            Seen::Owner(owner) => owner,
+            Seen::Denied => {
+                unseen += 1;
+                continue;
+            }
+            Seen::Nothing => continue,
+        };
+        let by_minion = owner.task.as_ref().and_then(|(_, minion)| homes.get(minion)).copied();
+        let home = owner.container().and_then(|id| ids.get(id)).copied().or(by_minion);
+        match (home, owner.container()) {
+            (Some(row), _) if !is_inside(pid, &containers[row].id) => {
+                strays.entry((Stray::Escaped, containers[row].id.clone())).or_default().push(pid);
+            }
+            // Inside a container of another root is where it should be.
+            (None, Some(id)) if !is_inside(pid, id) => {
+                let left = owner.task.as_ref().is_some_and(|(_, minion)| !is_minion(*minion));
+                let kind = if left { Stray::Left } else { Stray::Unplaced };
+                strays.entry((kind, id.to_owned())).or_default().push(pid);
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+    (strays.into_iter().map(|((kind, id), pids)| tell(kind, &id, pids)).collect(), unseen)
+}
+
+/// What a stray is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stray {
+    /// The container is there.
+    Escaped,
+    /// It is not, and neither is the minion.
+    Left,
+    /// It is not: it has ended, or was never given cgroups.
+    Unplaced,
+}
+
+fn tell(kind: Stray, id: &str, pids: Vec<i32>) -> Finding {
+    let who = named(&pids);
+    let first = pids[0];
+    let (kind, text, remedy) = match kind {
+        Stray::Escaped => (
+            Kind::Escaped,
+            format!("{who}, started in it, in none of its cgroups"),
+            format!("its limits do not hold and its end is not theirs. minion attach {first} --to {id} puts one back"),
+        ),
+        Stray::Left => (
+            Kind::Orphan,
+            format!("{who}: started by a minion in it that is gone, and so are its cgroups"),
+            format!("nobody ends what is left. minion inspect {first} shows what it is"),
+        ),
+        Stray::Unplaced => (
+            Kind::Orphan,
+            format!("{who}: started in it, and it has no cgroups"),
+            "as it should be where the agent has no Linux launcher; else what an ended container left".to_owned(),
+        ),
+    };
+    Finding::new(kind, Some(id), text, remedy).of_pids(pids)
+}
+
+/// Also one that was born after the trees were read.
+fn is_inside(pid: i32, id: &str) -> bool {
+    let text = procfs::read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let first = id.split('.').next().unwrap_or_default();
+    cgroup::memberships(&text).any(|(_, path)| path.iter().any(|part| part == first))
+}

@@ -1,0 +1,227 @@
+//! `minion logs`: the rotated, packed and current files of a log as one stream, to which no rotation shows.
+
+mod clean;
+mod find;
+
+pub use find::sandbox;
+
+use crate::error::{During, Error, Result};
+use crate::log::{History, Segment, Stamp, Standing};
+use clean::Cleaner;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::fstat;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::io::Errno;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// What of a log is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    /// Go on for as long as the output is read.
+    pub follow: bool,
+    /// Begin with the last so many lines.
+    pub lines: Option<u64>,
+    /// Leave out files whose last line is older.
+    pub since: Option<Stamp>,
+    /// Spell out control characters, for a terminal.
+    pub clean: bool,
+}
+
+/// Copies the log of `task` to `output`. An output that is no longer read ends it without an error.
+pub fn copy<O: Write + AsFd>(sandbox: &Path, task: &str, request: &Request, output: &mut O) -> Result<()> {
+    let history = History::open(sandbox, task)?;
+    if !request.follow && !history.exists() {
+        return Err(Error::new("find", format!("{task}.log"), format!("there is none in {sandbox:?}"))
+            .hint("minion logs executor and minion logs proxy are the two of minion run"));
+    }
+    let watch = if request.follow { Some(watch(&history)?) } else { None };
+    let cleaner = request.clean.then(Cleaner::default);
+    let mut copy = Copy { history, watch, output, cleaner, piece: vec![0; 64 * 1024], skip: 0 };
+    match copy.run(request) {
+        Err(error) if error.errno() == Some(libc::EPIPE) => Ok(()),
+        result => result,
+    }
+}
+
+/// Told of everything that happens in the directory, from before the first look at it.
+fn watch(history: &History) -> Result<OwnedFd> {
+    let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).during("watch", "the sandbox")?;
+    let events =
+        WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE;
+    let path = format!("/proc/self/fd/{}", history.as_fd().as_raw_fd());
+    inotify::add_watch(&watch, &path, events).during("watch", "the sandbox")?;
+    // Its own end is told by its parent alone, for as long as we have it open. [KF-181]
+    let _ = inotify::add_watch(&watch, path + "/..", WatchFlags::DELETE);
+    Ok(watch)
+}
+
+struct Copy<'a, O> {
+    history: History,
+    watch: Option<OwnedFd>,
+    output: &'a mut O,
+    cleaner: Option<Cleaner>,
+    piece: Vec<u8>,
+    /// Lines to leave out.
+    skip: u64,
+}
+
+/// Whether there may be more.
+enum Next {
+    /// Behind the file that was copied.
+    File,
+    /// No: all was copied, and nobody waits for more; or the directory is gone.
+    Nothing,
+}
+
+impl<O: Write + AsFd> Copy<'_, O> {
+    fn run(&mut self, request: &Request) -> Result<()> {
+        let mut segments = self.history.after(None)?;
+        // What comes later is behind this backup.
+        let mut after = segments.iter().rev().find_map(Segment::stamp);
+        segments = self.begin(segments, request)?;
+        loop {
+            let empty = segments.is_empty();
+            for mut segment in segments {
+                if let Next::Nothing = self.copy_file(&mut segment, &mut after)? {
+                    return Ok(());
+                }
+            }
+            if empty && !self.wait()? {
+                return Ok(());
+            }
+            segments = self.history.after(after)?;
+        }
+    }
+
+    /// The files to begin with, and how much of them to leave out.
+    fn begin(&mut self, mut segments: Vec<Segment>, request: &Request) -> Result<Vec<Segment>> {
+        if let Some(since) = request.since {
+            let mut kept = Vec::new();
+            for mut segment in segments {
+                let old = segment.last_written().during("look at", "a log file")? < since.millis();
+                if !old {
+                    kept.push(segment);
+                } else if segment.stamp().is_none() {
+                    // What is written now is old, and what will be written is not.
+                    segment.skip_all().during("read", "the log")?;
+                    kept.push(segment);
+                }
+            }
+            segments = kept;
+        }
+        if let Some(wanted) = request.lines {
+            segments = self.last_lines(segments, wanted)?;
+        }
+        Ok(segments)
+    }
+
+    /// Leaves out all but the last lines: whole files, and then lines of the first that stays.
+    fn last_lines(&mut self, mut segments: Vec<Segment>, wanted: u64) -> Result<Vec<Segment>> {
+        let mut counted = 0;
+        for at in (0..segments.len()).rev() {
+            if counted >= wanted && at + 1 < segments.len() {
+                segments.drain(..=at);
+                break;
+            }
+            counted += self.count_lines(&mut segments[at]).during("read", "the log")?;
+        }
+        self.skip = counted.saturating_sub(wanted);
+        Ok(segments)
+    }
+
+    /// The lines of a file, with one at its end that has no end yet. The file is at its beginning before and after.
+    fn count_lines(&mut self, segment: &mut Segment) -> io::Result<u64> {
+        let (mut lines, mut last) = (0, b'\n');
+        loop {
+            let count = read(segment, &mut self.piece)?;
+            let Some(end) = self.piece[..count].last() else { break };
+            last = *end;
+            lines += self.piece[..count].iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+        segment.rewind()?;
+        Ok(lines + u64::from(last != b'\n'))
+    }
+
+    /// Copies a file to its end, and where it is the one that is written now, until it no longer is.
+    fn copy_file(&mut self, segment: &mut Segment, after: &mut Option<Stamp>) -> Result<Next> {
+        self.drain(segment)?;
+        if let Some(stamp) = segment.stamp() {
+            *after = Some(stamp);
+            return Ok(Next::File);
+        }
+        loop {
+            match segment.standing(&self.history).during("look at", "the log")? {
+                Standing::Replaced => {
+                    // The writer writes nothing to it any more, but did between our last read and its rename.
+                    self.drain(segment)?;
+                    *after = segment.became(&self.history).or(*after);
+                    return Ok(Next::File);
+                }
+                Standing::Current | Standing::Nameless => {
+                    if !self.wait()? {
+                        return Ok(Next::Nothing);
+                    }
+                    segment.notice_truncation().during("read", "the log")?;
+                    self.drain(segment)?;
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self, segment: &mut Segment) -> Result<()> {
+        loop {
+            let count = read(segment, &mut self.piece).during("read", "the log")?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.put(count).during("write to", "standard output")?;
+        }
+    }
+
+    fn put(&mut self, count: usize) -> io::Result<()> {
+        let mut bytes = &self.piece[..count];
+        while self.skip > 0 && !bytes.is_empty() {
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            self.skip -= u64::from(end.is_some());
+            bytes = end.map_or(&[], |end| &bytes[end + 1..]);
+        }
+        match &mut self.cleaner {
+            Some(cleaner) => self.output.write_all(cleaner.clean(bytes)),
+            None => self.output.write_all(bytes),
+        }
+    }
+
+    /// Waits until something happens in the directory. False when nobody waits, nobody reads, or the directory is gone.
+    fn wait(&mut self) -> Result<bool> {
+        let Some(watch) = &self.watch else { return Ok(false) };
+        // A pipe without reader says so by itself.
+        let mut fds = [PollFd::new(watch, PollFlags::IN), PollFd::new(&*self.output, PollFlags::empty())];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).during("wait for", "the log"),
+        }
+        if fds[1].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+            return Ok(false);
+        }
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(watch, &mut buffer);
+        loop {
+            match events.next() {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(fstat(&self.history).is_ok_and(|directory| directory.st_nlink > 0)),
+                Err(error) => return Err(error).during("wait for", "the log"),
+            }
+        }
+    }
+}
+
+fn read(segment: &mut Segment, piece: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match segment.read(piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

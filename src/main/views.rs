@@ -1,0 +1,85 @@
+//! From options to the commands that show containers and logs, and to the one that enters a task.
+
+use minion::cli::{ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
+use minion::error::Error;
+use minion::inspect::containers::{self, Order};
+use minion::inspect::enter;
+use minion::inspect::logs::{self, Request};
+use minion::inspect::render::Screen;
+use minion::log::Stamp;
+use minion::process::memory;
+use std::fs::File;
+
+/// Nothing could be told.
+const CANNOT_TELL: u8 = 2;
+/// The task could not be entered: what `chroot`, `env` and container runtimes exit with.
+const NOT_ENTERED: u8 = 125;
+
+pub(crate) fn containers(options: &ContainersOptions) -> u8 {
+    let order = match options.sort {
+        SortKey::Id => Order::Id,
+        SortKey::Pids => Order::Pids,
+        SortKey::Memory => Order::Memory,
+        SortKey::Cpu => Order::Cpu,
+        SortKey::Oom => Order::Oom,
+    };
+    let root = options.root.as_deref();
+    if options.watch {
+        return match containers::watch(root, order) {
+            Ok(()) => 0,
+            Err(error) => failed(&error, CANNOT_TELL),
+        };
+    }
+    match containers::survey(root) {
+        Ok(mut survey) => {
+            survey.sort(order);
+            let text = if options.json { survey.json() } else { survey.page(&Screen::of_stdout()) };
+            super::say(std::io::stdout(), &text);
+            survey.code()
+        }
+        Err(error) => failed(&error, CANNOT_TELL),
+    }
+}
+
+pub(crate) fn logs(options: LogsOptions) -> u8 {
+    let since = options.since.map(|since| match since {
+        Since::Moment(millis) => Stamp::from_millis(millis),
+        Since::Ago(span) => {
+            let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+            Stamp::from_millis(Stamp::now().millis().saturating_sub(millis))
+        }
+    });
+    let stdout = rustix::stdio::stdout();
+    let request = Request {
+        follow: options.follow,
+        lines: options.lines,
+        since,
+        clean: !options.raw && rustix::termios::isatty(stdout),
+    };
+    let copied = logs::sandbox(&options.task, options.sandbox.as_deref()).and_then(|sandbox| {
+        let duplicate =
+            stdout.try_clone_to_owned().map_err(|cause| Error::io("duplicate", "standard output", cause))?;
+        logs::copy(&sandbox, &options.task, &request, &mut File::from(duplicate))
+    });
+    copied.map_or_else(|error| failed(&error, CANNOT_TELL), |()| 0)
+}
+
+/// All signals are blocked: the entered command has them, not this process.
+pub(crate) fn enter(options: EnterOptions) -> u8 {
+    memory::use_one_arena();
+    let request = enter::Request { target: options.target, as_user: options.as_user, command: options.command };
+    match enter::enter(&request) {
+        Ok(ending) => {
+            ending.complaints.iter().for_each(|complaint| {
+                failed(complaint, 0);
+            });
+            ending.code
+        }
+        Err(error) => failed(&error, NOT_ENTERED),
+    }
+}
+
+fn failed(error: &Error, code: u8) -> u8 {
+    super::say(std::io::stderr(), &format!("minion: {error}\n"));
+    code
+}

@@ -1,0 +1,192 @@
+//! `minion logs` on the logs of a real minion: one stream, whatever is rotated, packed or started again meanwhile.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // what serves a test is a test
+
+mod common;
+
+use common::fifo::Lines;
+use common::minion::Sandbox;
+use common::{DEADLINE, minion, wait_readable};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Instant;
+
+/// Lines that each life of the executor writes as fast as it can: some hundred rotations.
+const LINES: usize = 60_000;
+/// Small files, all of them kept.
+const TINY: [&str; 3] = ["--max-log-size=4Ki", "--max-log-backups=0", "--restart-delay=0"];
+/// The second life goes on where the first has stopped.
+const WRITER: &str = "[ $1 = executor ] || exec sleep 60
+first=1; [ -e again ] && first=$((N + 1)); >again
+exec awk -v a=$first -v n=$N 'BEGIN { for (i = a; i < a + n; i++) print \"line \" i }' >&2
+";
+
+fn logs(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(minion());
+    command.arg("logs").args(arguments).current_dir(directory).stdin(Stdio::null());
+    command
+}
+
+fn output(directory: &Path, arguments: &[&str]) -> Output {
+    logs(directory, arguments).output().unwrap()
+}
+
+fn text(directory: &Path, arguments: &[&str]) -> String {
+    let output = output(directory, arguments);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A follower. Dropping it ends it.
+struct Follower {
+    child: Child,
+    lines: Lines,
+}
+
+impl Follower {
+    fn start(directory: &Path, arguments: &[&str]) -> Self {
+        let mut child = logs(directory, arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = Lines::of(child.stdout.take().unwrap().into());
+        Self { child, lines }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn numbered(from: usize, to: usize) -> String {
+    (from..=to).map(|number| format!("line {number}\n")).collect()
+}
+
+/// The same text, told by where it differs first: it is long.
+fn assert_same(text: &str, expected: &str) {
+    let differs = text.lines().zip(expected.lines()).enumerate().find(|(_, (is, should))| is != should);
+    assert_eq!(differs, None);
+    assert_eq!(text.len(), expected.len());
+}
+
+fn follows(flags: &[&str]) {
+    let sandbox = Sandbox::with_km(&format!("N={LINES}\n{WRITER}"));
+    let mut follower = Follower::start(&sandbox.path(""), &["executor", "-f", "--sandbox=."]);
+    for life in 1..=2 {
+        let flags: Vec<&str> = TINY.iter().chain(flags).copied().collect();
+        sandbox.run(&flags).assert_code(0);
+        follower.lines.next_with(&format!("line {}", life * LINES));
+    }
+    assert_same(&follower.lines.everything(), &numbered(1, 2 * LINES));
+    assert_same(&text(&sandbox.path(""), &["executor"]), &numbered(1, 2 * LINES));
+    let files = fs::read_dir(sandbox.path("")).unwrap().count();
+    assert!(files > 200, "{files} files: nothing was rotated");
+}
+
+#[test]
+fn following_at_full_speed_misses_no_line_and_prints_none_twice_across_rotations_and_a_restart_of_minion() {
+    follows(&[]);
+}
+
+#[test]
+fn nor_while_backups_are_packed_behind_the_reader() {
+    follows(&["--log-gzip"]);
+}
+
+/// A sandbox whose files were written by hand: two backups, one packed, and the current file.
+fn by_hand() -> tempfile::TempDir {
+    let sandbox = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(sandbox.path().join(name), text).unwrap();
+    write("proxy-2026-11-30T01-00-00.000.log", "one\ntwo\n");
+    let packed = Command::new("gzip").arg(sandbox.path().join("proxy-2026-11-30T01-00-00.000.log")).status().unwrap();
+    assert!(packed.success());
+    write("proxy-2026-11-30T02-00-00.000.log", "three\nfour\n");
+    write("proxy-2026-11-30T02-00-00.000.log.bak", "not ours\n");
+    write("proxy.log", "five\nsi");
+    sandbox
+}
+
+#[test]
+fn packed_rotated_and_current_files_are_one_stream_in_order() {
+    let sandbox = by_hand();
+    assert_eq!(text(sandbox.path(), &["proxy"]), "one\ntwo\nthree\nfour\nfive\nsi");
+}
+
+#[test]
+fn the_last_lines_are_counted_across_files_and_an_unfinished_one_counts() {
+    let sandbox = by_hand();
+    for (count, expected) in
+        [("0", ""), ("1", "si"), ("2", "five\nsi"), ("3", "four\nfive\nsi"), ("5", "two\nthree\nfour\nfive\nsi")]
+    {
+        assert_eq!(text(sandbox.path(), &["proxy", "-n", count]), expected, "-n {count}");
+    }
+    assert_eq!(text(sandbox.path(), &["proxy", "--lines=99"]).lines().count(), 6);
+}
+
+#[test]
+fn since_leaves_out_files_whose_last_line_is_older() {
+    let sandbox = by_hand();
+    let since = |time: &str| text(sandbox.path(), &["proxy", &format!("--since={time}")]);
+    assert_eq!(since("2026-11-30T01:30:00Z"), "three\nfour\nfive\nsi");
+    assert_eq!(since("2026-11-30T00:59"), "one\ntwo\nthree\nfour\nfive\nsi");
+    // The current file was written just now.
+    assert_eq!(since("1h").lines().last(), Some("si"));
+    assert_eq!(output(sandbox.path(), &["proxy", "--since=yesterday"]).status.code(), Some(100));
+}
+
+#[test]
+fn a_follower_begins_with_what_is_asked_for_and_goes_on_in_a_file_that_replaced_the_log() {
+    let sandbox = by_hand();
+    let mut follower = Follower::start(sandbox.path(), &["proxy", "-f", "-n1"]);
+    let log = sandbox.path().join("proxy.log");
+    let append = |text: &str| {
+        use std::io::Write;
+        fs::OpenOptions::new().append(true).create(true).open(&log).unwrap().write_all(text.as_bytes()).unwrap();
+    };
+    append("x\n");
+    assert_eq!(follower.lines.next(), "six");
+    fs::remove_file(&log).unwrap();
+    append("seven\n");
+    assert_eq!(follower.lines.next(), "seven");
+    fs::write(&log, "").unwrap();
+    append("8\n");
+    assert_eq!(follower.lines.next(), "8", "truncated from outside");
+    assert_eq!(follower.lines.everything(), "six\nseven\n8\n");
+}
+
+#[test]
+fn a_follower_ends_when_its_reader_or_the_directory_does() {
+    let sandbox = by_hand();
+    let mut follower = Follower::start(sandbox.path(), &["proxy", "-f"]);
+    follower.lines.next_with("five");
+    sandbox.close().unwrap();
+    follower.lines.read_all(Instant::now() + DEADLINE);
+    assert!(follower.child.wait().unwrap().success());
+
+    let sandbox = by_hand();
+    let Follower { child, lines } = &mut Follower::start(sandbox.path(), &["proxy", "-f"]);
+    lines.next_with("five");
+    *lines = Lines::of(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap().0);
+    let pid = rustix::process::Pid::from_child(child);
+    let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+    assert!(wait_readable(pidfd, Instant::now() + DEADLINE), "nothing is written, and it ends all the same");
+}
+
+#[test]
+fn the_sandbox_is_found_by_a_pid_below_minion_and_a_log_that_is_not_there_is_said_so() {
+    let sandbox = Sandbox::with_km("echo here >&2; cd /; exec sleep 60\n");
+    let mut minion = sandbox.start(&[]);
+    let child = minion.started("executor");
+    let elsewhere = tempfile::tempdir().unwrap();
+    common::sandbox::until(&sandbox.path(""), "its line", || {
+        fs::read(sandbox.path("executor.log")).is_ok_and(|text| text == b"here\n").then_some(())
+    });
+    let found = text(elsewhere.path(), &["executor", "--sandbox", &child.to_string()]);
+    assert_eq!(found, "here\n");
+    let missing = output(elsewhere.path(), &["no-such-task"]);
+    assert_eq!(missing.status.code(), Some(2));
+    let said = String::from_utf8(missing.stderr).unwrap();
+    assert!(said.contains("no-such-task.log") && said.contains("--sandbox"), "{said}");
+    minion.stop().assert_code(0);
+}
