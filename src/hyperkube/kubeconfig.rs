@@ -59,18 +59,41 @@ pub(super) fn server(path: &Path, read: Read<'_>) -> Result<String> {
 }
 
 /// The first document of the file, the last of two equal keys: as the YAML library of the original reads it. [GO-13]
+///
+/// From text and not through the crate's reader, which brings tables of a dozen encodings with it.
 fn parse(path: &Path, bytes: &[u8]) -> Result<Kubeconfig> {
+    let wrong = |what: String| Error::new("read", format_args!("{path:?}"), what);
+    let text = std::str::from_utf8(bytes).map_err(|_| wrong("not a kubeconfig: it is not UTF-8".to_owned()))?;
     let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins };
-    let mut rest = bytes;
-    let first = serde_saphyr::read_with_options::<_, Option<Kubeconfig>>(&mut rest, options).next();
+    let parsed = serde_saphyr::from_str_with_options::<Option<Kubeconfig>>(first_document(text), options);
     // The crate's text quotes the lines around the fault, and a kubeconfig holds tokens. [CR-31]
-    first.transpose().map(|parsed| parsed.flatten().unwrap_or_default()).map_err(|error| {
-        let place = match error.location() {
+    parsed.map(Option::unwrap_or_default).map_err(|error| {
+        wrong(match error.location() {
             Some(at) => format!("not a kubeconfig: line {}, column {}", at.line(), at.column()),
             None => "not a kubeconfig".to_owned(),
-        };
-        Error::new("read", format_args!("{path:?}"), place)
+        })
     })
+}
+
+/// The text up to the marker that ends its first document: `---` or `...` at the beginning of a line, behind some content.
+fn first_document(text: &str) -> &str {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_marker = |line: &str| {
+        let behind = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
+        behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    };
+    let mut content = false;
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        let marker = is_marker(line);
+        if marker && content {
+            return &text[..end];
+        }
+        end += line.len();
+        // What stands before the first marker is directives and comments, or the document itself.
+        content |= marker || !(line.trim().is_empty() || line.starts_with(['%', '#']));
+    }
+    text
 }
 
 impl Kubeconfig {
