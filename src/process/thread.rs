@@ -10,8 +10,7 @@ use std::ffi::{c_int, c_void};
 /// ours; in any other this one has no effect. [KF-151]
 #[unsafe(no_mangle)]
 extern "C" fn __clone3(_: *const c_void, _: usize, _: *const c_void, _: *mut c_void) -> c_int {
-    // SAFETY: the location is this thread's own errno, and valid for as long as the thread.
-    unsafe { *libc::__errno_location() = libc::ENOSYS };
+    nix::errno::Errno::ENOSYS.set();
     -1
 }
 
