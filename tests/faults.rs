@@ -4,7 +4,12 @@
 //! The unmodified program runs under `strace -e inject`. The usual run takes a part of the schedule,
 //! `MINION_FAULTS=all` takes all of it, and `MINION_FAULTS=openat:EMFILE:3` one fault, with what minion said.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "clippy takes a test's helpers for production"
+)]
 
 mod common;
 #[path = "faults/scenario.rs"]

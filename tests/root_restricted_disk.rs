@@ -103,7 +103,7 @@ fn a_read_only_sandbox_is_refused() {
 fn on_a_full_disk_everything_runs_and_the_lost_bytes_are_counted_to_the_last() {
     need!("root", "mountns");
     let sandbox = Sandbox::with_km("cat ../text >&2\necho done >../events\nexit 3\n");
-    let text: String = (1..=200_000).map(|n| format!("line {n:010}\n")).collect();
+    let text = (1..=200_000).map(|n| format!("line {n:010}\n")).collect::<Vec<_>>().concat();
     fs::write(sandbox.path("text"), &text).unwrap();
     let mut events = sandbox.events("events");
     let disk = Disk::small(&sandbox, "1m");
@@ -185,6 +185,6 @@ fn what_was_written_while_a_disk_hung_is_in_the_log() {
     disk.thaw();
     fs::write(sandbox.path("tick"), "\n").unwrap();
     minion.wait().assert_code(3);
-    let expected: String = (1..=2000).map(|n| format!("{n}\n")).collect();
+    let expected = (1..=2000).map(|n| format!("{n}\n")).collect::<Vec<_>>().concat();
     assert_eq!(fs::read_to_string(disk.point.join("executor.log")).unwrap(), expected);
 }

@@ -11,10 +11,7 @@ use std::ffi::{c_int, c_void};
 // SAFETY: the name is meant to replace glibc's of the same signature, whose contract allows this answer.
 #[unsafe(no_mangle)]
 extern "C" fn __clone3(_: *const c_void, _: usize, _: *const c_void, _: *mut c_void) -> c_int {
-    // SAFETY: it has no preconditions.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the location is this thread's own errno, and valid for as long as the thread.
-    unsafe { *errno = libc::ENOSYS };
+    nix::errno::Errno::ENOSYS.set();
     -1
 }
 

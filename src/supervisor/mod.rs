@@ -50,7 +50,7 @@ use tracing::{debug, error, info, warn};
 /// leaves of the agent's grace.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
-/// How long ending everything may take when the loop itself failed.
+/// How long the last try to end everything may take, when the loop failed or the time is over: part of the same second.
 const LAST_KILLS: Duration = Duration::from_millis(300);
 
 /// A task and where its output goes.
@@ -213,6 +213,10 @@ impl Supervisor {
             return Ok(outcome);
         }
         self.reap_orphans()?;
+        if !self.survivors().is_empty() {
+            // It may have escaped the last sweep for lack of a descriptor, or of time.
+            tree::kill_all(Instant::now() + LAST_KILLS);
+        }
         Ok(Outcome { everything_ended: self.survivors().is_empty(), ..outcome })
     }
 

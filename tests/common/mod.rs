@@ -2,7 +2,8 @@
 //!
 //! No helper sleeps: each waits on a file descriptor with a deadline.
 
-#![allow(dead_code, unused_imports, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::print_stderr)] // each test file uses a part of this
+#![allow(dead_code, unused_imports, unreachable_pub)] // each test file is a crate of its own and uses a part of this
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 pub mod agent;
 pub mod alone;

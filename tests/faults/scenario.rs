@@ -120,7 +120,7 @@ impl Stage {
     /// Runs it without a fault, and gives the trace.
     pub fn trace(&self, scenario: Scenario) -> String {
         let (sandbox, ended) = self.play(scenario, &[]);
-        let problems = problems(scenario, &sandbox, ended);
+        let problems = problems(scenario, &sandbox, &ended);
         assert_eq!(problems, Vec::<String>::new(), "{scenario:?} without a fault");
         fs::read_to_string(sandbox.path("trace")).unwrap()
     }
@@ -141,7 +141,7 @@ impl Stage {
         let injected = fs::read_to_string(sandbox.path("trace")).unwrap_or_default().matches("(INJECTED)").count();
         let code = ended.code;
         let stderr = ended.stderr.clone();
-        Verdict { injected, code, problems: problems(scenario, &sandbox, ended), stderr }
+        Verdict { injected, code, problems: problems(scenario, &sandbox, &ended), stderr }
     }
 
     fn play(&self, scenario: Scenario, strace: &[String]) -> (Sandbox, Ended) {
@@ -209,7 +209,7 @@ pub struct Verdict {
     pub stderr: String,
 }
 
-fn problems(scenario: Scenario, sandbox: &Sandbox, ended: Ended) -> Vec<String> {
+fn problems(scenario: Scenario, sandbox: &Sandbox, ended: &Ended) -> Vec<String> {
     let mut problems = Vec::new();
     if ended.hung {
         problems.push("it did not end".to_owned());
@@ -230,7 +230,7 @@ fn problems(scenario: Scenario, sandbox: &Sandbox, ended: Ended) -> Vec<String> 
         problems.push(format!("alive after it: {alive:?}"));
     }
     for log in scenario.logs().0 {
-        problems.extend(loss(sandbox, log, scenario, &ended));
+        problems.extend(loss(sandbox, log, scenario, ended));
     }
     problems
 }
@@ -258,7 +258,7 @@ fn loss(sandbox: &Sandbox, log: &str, scenario: Scenario, ended: &Ended) -> Opti
     let (directory, last) = (sandbox.path("."), scenario.logs().1);
     let text = String::from_utf8_lossy(&whole(&directory, log)).into_owned();
     let told = text.contains("minion: dropped ")
-        || ["dropped", "read a child's output", "watch a child's output"]
+        || ["dropped", "read a child's output", "watch a child's output", "removed a backup"]
             .iter()
             .any(|words| ended.stderr.contains(words));
     let mut next = 1;

@@ -76,7 +76,9 @@ fn by_the_clock() -> u64 {
 /// Tries the corpus, then what chance makes of it.
 fn fuzz(name: &str, target: Target, seed: u64, bound: Bound) -> (u64, Duration) {
     let corpus = corpus(name);
-    corpus.iter().for_each(|input| attempt(name, target, input));
+    for input in &corpus {
+        attempt(name, target, input);
+    }
     let begin = Instant::now();
     let mut random = Random::new(seed);
     let mut runs = 0;

@@ -24,7 +24,13 @@ pub fn events(data: &[u8]) {
             Input::Task(task, Event::Start | Event::Restart) if core.is_stopping() => {
                 Input::Command(task, Command::Start)
             }
-            input => input,
+            input @ (Input::Begin
+            | Input::Task(..)
+            | Input::Stop(_)
+            | Input::StopNow(_)
+            | Input::Fail
+            | Input::Command(..)
+            | Input::Tick) => input,
         };
         let outputs = core.step(input, now);
         seen.check(input, &outputs, &core);
