@@ -205,7 +205,7 @@ impl Agent {
 
     /// Launches `argv` in a new container: sandbox, cgroups, init, attach, and then lets it go on.
     pub fn launch<A: AsRef<OsStr>>(&self, argv: &[A]) -> Result<Container> {
-        self.host.run(self.empty()?, argv, |command| command.spawn())
+        self.host.run(self.empty()?, argv, Command::spawn)
     }
 
     /// A new container without processes.

@@ -11,6 +11,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The one place where a container with an image finds cgroups.
 const SEEN_AT: &str = "/sys/fs/cgroup";
@@ -71,7 +72,7 @@ impl Agent {
         let sandbox = sandbox::make_nested(parent.sandbox(), &own)?;
         let environment = environment::nested(&sandbox, self.host().command_environment());
         let container = Empty { id, sandbox, group: Some(group?), environment };
-        self.host().run(container, argv, |command| command.spawn())
+        self.host().run(container, argv, Command::spawn)
     }
 }
 
