@@ -51,7 +51,7 @@ fn dispatch(command: Command) -> u8 {
         Command::Why(options) => answer(tools::look(options, false)),
         Command::Attach(options) => answer(tools::attach(options)),
         Command::Containers(options) => views::containers(&options),
-        Command::Logs(options) => views::logs(options),
+        Command::Logs(options) => views::logs(&options),
         Command::Enter(options) => views::enter(options),
         Command::Help(text)
         | Command::Version(text)

@@ -60,7 +60,7 @@ impl Drop for Follower {
 }
 
 fn numbered(from: usize, to: usize) -> String {
-    (from..=to).map(|number| format!("line {number}\n")).collect()
+    (from..=to).fold(String::new(), |text, number| text + "line " + &number.to_string() + "\n")
 }
 
 /// The same text, told by where it differs first: it is long.

@@ -9,6 +9,7 @@ use common::{CgroupGuard, DEADLINE, minion, proc, wait_dead};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -237,7 +238,6 @@ fn watch_draws_on_a_screen_of_its_own_until_a_key_and_leaves_the_terminal_as_it_
     let mut child = script.spawn().unwrap();
     let mut lines = common::fifo::Lines::of(child.stdout.take().unwrap().into());
     lines.next_with(&container.id()[..8]);
-    use std::io::Write;
     child.stdin.as_mut().unwrap().write_all(b"mq").unwrap();
     lines.next_with("code 0");
     drop(child.stdin.take());

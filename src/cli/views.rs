@@ -166,9 +166,10 @@ fn logs(args: Vec<OsString>) -> Result<Command, Usage> {
 fn enter(args: Vec<OsString>) -> Result<Command, Usage> {
     const HINT: &str = "minion enter executor -- ps";
     let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    let (own, behind) = args.split_at(at);
-    let mut options = EnterOptions { command: behind.iter().skip(1).cloned().collect(), ..EnterOptions::default() };
-    let words = match read("enter", &ENTER, &mut options, own.to_vec(), 1)? {
+    let mut own = args;
+    let behind = own.split_off(at);
+    let mut options = EnterOptions { command: behind.into_iter().skip(1).collect(), ..EnterOptions::default() };
+    let words = match read("enter", &ENTER, &mut options, own, 1)? {
         Plain::Words(words) => words,
         Plain::Instead(command) => return Ok(command),
     };

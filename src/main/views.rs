@@ -41,7 +41,7 @@ pub(crate) fn containers(options: &ContainersOptions) -> u8 {
     }
 }
 
-pub(crate) fn logs(options: LogsOptions) -> u8 {
+pub(crate) fn logs(options: &LogsOptions) -> u8 {
     let since = options.since.map(|since| match since {
         Since::Moment(millis) => Stamp::from_millis(millis),
         Since::Ago(span) => {

@@ -19,6 +19,9 @@ pub(super) struct Suspect {
     absent: Vec<usize>,
 }
 
+/// Trees, and where a process is in them.
+type Outside = Vec<(usize, PathBuf)>;
+
 /// Trees are not read at one moment: who moved, forked or died meanwhile is among the suspects, and is looked at again.
 pub(super) fn suspects(places: &[Places]) -> Vec<Suspect> {
     let mut suspects = Vec::new();
@@ -45,7 +48,7 @@ pub(super) fn suspects(places: &[Places]) -> Vec<Suspect> {
 
 /// The suspects that are outside still, those of one container in the same places as one finding.
 pub(super) fn find(trees: &[Tree], suspects: &[Suspect], containers: &[Container]) -> Vec<Finding> {
-    let mut together: BTreeMap<(usize, Vec<(usize, PathBuf)>), Vec<i32>> = BTreeMap::new();
+    let mut together: BTreeMap<(usize, Outside), Vec<i32>> = BTreeMap::new();
     for suspect in suspects {
         let outside = outside(trees, suspect, &containers[suspect.row]);
         if !outside.is_empty() {
@@ -56,7 +59,7 @@ pub(super) fn find(trees: &[Tree], suspects: &[Suspect], containers: &[Container
 }
 
 /// Where a suspect is in the trees where it was missed. Nothing for one that has ended.
-fn outside(trees: &[Tree], suspect: &Suspect, container: &Container) -> Vec<(usize, PathBuf)> {
+fn outside(trees: &[Tree], suspect: &Suspect, container: &Container) -> Outside {
     let text = procfs::read(format!("/proc/{}/cgroup", suspect.pid)).unwrap_or_default();
     if Process::read(suspect.pid).map_or(true, |process| process.is_zombie()) {
         return Vec::new();

@@ -22,7 +22,7 @@ fn judge(tree: &Tree, branch: &Branch, group: &Group, launched: &HashSet<String>
     let own = enclosing.as_ref().is_some_and(|(_, rest)| rest.is_empty());
     let found = match (tree.version, if tree.version == Version::V1 { recovery::v1 } else { recovery::v2 }(&group.path))
     {
-        (_, Reading::Root | Reading::Agent) => return None,
+        (_, Reading::Root | Reading::Agent) | (Version::V2, Reading::Ignored) => return None,
         (_, Reading::Malformed) => Finding::new(
             Kind::RecoveryHazard,
             owner,
@@ -39,7 +39,6 @@ fn judge(tree: &Tree, branch: &Branch, group: &Group, launched: &HashSet<String>
             let text = format!("{directory} is read as container {id}, which has no cgroup in freezer");
             Finding::new(kind, owner, text, "the agent destroys it when it starts again; remove it if nothing is in it")
         }
-        (Version::V2, Reading::Ignored) => return None,
         (Version::V2, Reading::Container(id)) => {
             if own || is_structure(group) {
                 return None;

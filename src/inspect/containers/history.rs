@@ -45,11 +45,11 @@ impl Past {
     #[allow(clippy::cast_precision_loss, reason = "for a picture of eight heights")]
     fn note(&mut self, container: &Container, now: Instant) {
         self.seen = true;
-        if let Some(cpu) = container.cpu_ns {
-            if let Some((before, used)) = self.last.replace((now, cpu)) {
-                let span = now.duration_since(before).as_nanos().max(1) as f64;
-                push(&mut self.cpu, 100.0 * cpu.saturating_sub(used) as f64 / span);
-            }
+        if let Some(cpu) = container.cpu_ns
+            && let Some((before, used)) = self.last.replace((now, cpu))
+        {
+            let span = now.duration_since(before).as_nanos().max(1) as f64;
+            push(&mut self.cpu, 100.0 * cpu.saturating_sub(used) as f64 / span);
         }
         if let Some(memory) = container.memory_bytes {
             push(&mut self.memory, memory as f64);

@@ -57,7 +57,7 @@ pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
                 _ => return Ok(()),
             }
         }
-        if !view.obeys(&keys(&stdin)?) {
+        if !view.obeys(&keys(stdin)?) {
             return Ok(());
         }
     }

@@ -49,6 +49,7 @@ pub(super) fn merge(trees: &[Tree], branches: &[Branch]) -> Merged {
         let mut everyone = Vec::new();
         for (_, pids) in &mut places.by_tree {
             pids.sort_unstable();
+            pids.dedup();
             everyone.extend_from_slice(pids);
         }
         everyone.sort_unstable();
@@ -57,6 +58,7 @@ pub(super) fn merge(trees: &[Tree], branches: &[Branch]) -> Merged {
     }
     for container in &mut merged.containers {
         container.own.sort_unstable();
+        container.own.dedup();
         container.pids = container.own.len();
     }
     merged

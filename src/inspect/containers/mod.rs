@@ -22,7 +22,7 @@ pub use live::watch;
 
 use crate::error::{Error, Result};
 use measure::Numbers;
-use owner::{Owner, Seen};
+use owner::Owner;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -31,8 +31,8 @@ use std::thread;
 use std::time::Instant;
 use tree::{Branch, Tree};
 
-/// So many processes of a container are asked whose they are: the init of the agent knows nothing, what it started does.
-const ASKED: usize = 4;
+/// So many containers are a job of one thread.
+const SHARE: usize = 100;
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,28 +170,34 @@ fn layout(trees: &[Tree]) -> &'static str {
     }
 }
 
-/// What is below the roots, each tree read by a thread of its own where there are processors: it is the kernel that works.
+/// What is below the roots, sorted by tree.
 fn branches(trees: &[Tree], roots: &[PathBuf]) -> Vec<Branch> {
-    let jobs: Vec<(usize, &PathBuf)> =
-        roots.iter().flat_map(|root| (0..trees.len()).map(move |at| (at, root))).collect();
+    let below = |root: &PathBuf, at: usize| trees[at].tops(root).chunks(SHARE).map(<[_]>::to_vec).collect::<Vec<_>>();
+    let each = roots.iter().flat_map(|root| (0..trees.len()).map(move |at| (root, at)));
+    let jobs: Vec<(&PathBuf, usize, Vec<PathBuf>)> =
+        each.flat_map(|(root, at)| below(root, at).into_iter().map(move |tops| (root, at, tops))).collect();
+    let mut branches = shared(&jobs, |(root, at, tops)| trees[*at].branch(*at, root, tops));
+    branches.sort_by_key(|branch| branch.tree);
+    branches
+}
+
+/// Does all jobs, on every processor where there are many: it is the kernel that works.
+fn shared<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
-    let work = || {
+    let run = || {
         let mut done = Vec::new();
-        while let Some((tree, root)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push(trees[*tree].branch(*tree, root));
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push(work(job));
         }
         done
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(4).min(jobs.len());
-    let mut branches: Vec<Branch> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = work();
+    let threads = if jobs.len() > 8 { thread::available_parallelism().map_or(1, usize::from).min(8) } else { 1 };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let mut all = run();
         all.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
         all
-    });
-    branches.retain(|branch| !branch.groups.is_empty());
-    branches.sort_by_key(|branch| branch.tree);
-    branches
+    })
 }
 
 impl Survey {
@@ -220,19 +226,16 @@ impl Survey {
 
     /// Whose the containers are, by the first of their processes that knows.
     fn ask_owners(&mut self) {
-        for container in &mut self.containers {
-            let mut owner = Owner::default();
-            for pid in container.own.iter().take(ASKED) {
-                match Owner::of(*pid) {
-                    Seen::Owner(said) => owner = owner.or(said),
-                    Seen::Denied => self.unseen += 1,
-                    Seen::Nothing => {}
-                }
-                if owner.sandbox.is_some() && owner.task.is_some() {
-                    break;
-                }
-            }
-            self.findings.extend(container.belongs_to(owner));
+        let shares: Vec<(usize, &[Container])> =
+            self.containers.chunks(SHARE).enumerate().map(|(at, share)| (at * SHARE, share)).collect();
+        let answers = shared(&shares, |(first, share)| {
+            let owners = share.iter().enumerate().map(|(at, container)| (first + at, Owner::of_any(&container.own)));
+            owners.collect::<Vec<_>>()
+        });
+        for (row, (owner, denied)) in answers.into_iter().flatten() {
+            self.unseen += denied;
+            let finding = self.containers[row].belongs_to(owner);
+            self.findings.extend(finding);
         }
     }
 }

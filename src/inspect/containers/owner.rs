@@ -4,7 +4,7 @@ use crate::process::{procfs, tree};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What the environment of a process says. Any process may have been given any of it; it is a trace and no proof.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,9 @@ pub(super) struct Owner {
     /// `MINION_TASK`: the task, and the pid of the minion that started it.
     pub(super) task: Option<(String, i32)>,
 }
+
+/// So many processes of a container are asked: the init of the agent knows nothing, and minion not what it started.
+const ASKED: usize = 4;
 
 /// What can be known.
 pub(super) enum Seen {
@@ -38,6 +41,22 @@ impl Owner {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Seen::Denied,
             Err(_) => Seen::Nothing,
         }
+    }
+
+    /// What the first processes of a container say together, and how many of them belong to others.
+    pub(super) fn of_any(pids: &[i32]) -> (Self, usize) {
+        let (mut owner, mut denied) = (Self::default(), 0);
+        for pid in pids.iter().take(ASKED) {
+            match Self::of(*pid) {
+                Seen::Owner(said) => owner = owner.or(said),
+                Seen::Denied => denied += 1,
+                Seen::Nothing => {}
+            }
+            if owner.sandbox.is_some() && owner.task.is_some() {
+                break;
+            }
+        }
+        (owner, denied)
     }
 
     fn parse(environ: &[u8]) -> Self {
@@ -85,7 +104,7 @@ fn marker(value: &str) -> Option<(String, i32)> {
 
 /// The component behind one of this name: `…/frameworks/<id>/executors/<id>/runs/<id>`.
 fn behind(path: &Path, name: &str) -> Option<String> {
-    let mut components = path.components().map(|component| component.as_os_str());
+    let mut components = path.components().map(Component::as_os_str);
     components.find(|component| *component == name)?;
     components.next()?.to_str().map(str::to_owned)
 }

@@ -78,7 +78,7 @@ impl Survey {
         }
         if self.findings.len() > SHOWN {
             let more = unit::counted(self.findings.len() - SHOWN, "more finding", "more findings");
-            out.push_str(&format!("{more}: --json has all\n"));
+            out.extend([more.as_str(), ": --json has all\n"]);
         }
         if self.unseen > 0 {
             let unseen = unit::counted(self.unseen, "process", "processes");

@@ -32,7 +32,7 @@ pub(super) struct Group {
     pub(super) numbers: Numbers,
 }
 
-/// What is below a root in one tree.
+/// What is below a root in one tree, or a part of that.
 #[derive(Debug)]
 pub(super) struct Branch {
     /// Which of the trees.
@@ -99,12 +99,18 @@ impl Tree {
         }
     }
 
-    /// Every cgroup below the root, those of a container that is being removed as far as they are there.
-    pub(super) fn branch(&self, index: usize, root: &Path) -> Branch {
-        let mut branch = Branch { tree: index, root: root.to_owned(), groups: Vec::new() };
-        let Some(top) = directory(&self.point.join(root)) else { return branch };
-        for name in children(&top, Path::new("")) {
-            self.descend(&top, name, &mut branch.groups, 0);
+    /// The cgroups directly below the root.
+    pub(super) fn tops(&self, root: &Path) -> Vec<PathBuf> {
+        directory(&self.point.join(root)).map_or_else(Vec::new, |top| children(top, Path::new("")))
+    }
+
+    /// These and every cgroup below them, those that are being removed as far as they are there.
+    pub(super) fn branch(&self, index: usize, root: &Path, tops: &[PathBuf]) -> Branch {
+        let mut branch = Branch { tree: index, root: root.to_owned(), groups: Vec::with_capacity(tops.len()) };
+        if let Some(top) = directory(&self.point.join(root)) {
+            for name in tops {
+                self.descend(&top, name.clone(), &mut branch.groups, 0);
+            }
         }
         branch
     }

@@ -19,9 +19,9 @@ pub(super) fn end_all(mark: Option<&[u8]>) -> Vec<Error> {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
         let marked = mark.map(carriers).unwrap_or_default();
         let pidfds: Vec<Pidfd> = below.iter().chain(&marked).filter_map(|pid| Pidfd::open(*pid).ok()).collect();
-        below.iter().for_each(|pid| {
+        for pid in &below {
             signal_descendant(*pid, libc::SIGKILL);
-        });
+        }
         for pidfd in &pidfds {
             // The pidfd came first, then the proof: a number may be given away in between.
             if mark.is_some_and(|mark| carries(pidfd.pid(), mark)) {

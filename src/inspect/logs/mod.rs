@@ -138,7 +138,7 @@ impl<O: Write + AsFd> Copy<'_, O> {
             let count = read(segment, &mut self.piece)?;
             let Some(end) = self.piece[..count].last() else { break };
             last = *end;
-            lines += self.piece[..count].iter().filter(|byte| **byte == b'\n').count() as u64;
+            lines += self.piece[..count].split(|byte| *byte == b'\n').skip(1).count() as u64;
         }
         segment.rewind()?;
         Ok(lines + u64::from(last != b'\n'))
