@@ -1,8 +1,10 @@
-//! The README says what the program does: its tables are compared with the program, its examples are understood by it.
+//! The README says what the program does: its tables are compared with the program, its examples are understood by it, or
+//! are files that other tests run.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail as tests do")]
 
 use minion::cli::{self, Command};
+use minion::config::{self, About, Takes};
 use minion::task::ExitCode;
 use std::fs;
 use std::path::Path;
@@ -40,6 +42,63 @@ fn the_table_of_flags_is_the_programs_own_and_says_what_the_help_says() {
         let flag = row.split('`').nth(1).unwrap().replace("\\|", "|");
         assert!(help.contains(&flag), "{flag}");
     }
+}
+
+#[test]
+fn the_flags_that_supervise_has_of_its_own_are_in_a_table_too() {
+    let of_run = cli::flags_markdown("run").unwrap();
+    let of_supervise = cli::flags_markdown("supervise").unwrap();
+    let own: String = of_supervise
+        .lines()
+        .filter(|row| !of_run.lines().any(|other| other == *row))
+        .fold(String::from("| flag of `minion supervise` | default | meaning |\n|---|---|---|\n"), |table, row| {
+            if row.starts_with("| `") { table + row + "\n" } else { table }
+        });
+    assert!(section("Flags").contains(&own), "put this into the README:\n{own}");
+}
+
+/// The names of keys, of those below them too.
+fn key_names(keys: Vec<&'static About>) -> Vec<&'static str> {
+    let below = |about: &About| match about.takes {
+        Takes::Table(keys) | Takes::Tables(keys) => key_names(keys()),
+        Takes::Text(_)
+        | Takes::Choice(_)
+        | Takes::Integer(..)
+        | Takes::Switch
+        | Takes::Duration
+        | Takes::Size
+        | Takes::Signal
+        | Takes::Account
+        | Takes::Words
+        | Takes::Command
+        | Takes::Variables
+        | Takes::Limits => Vec::new(),
+    };
+    keys.into_iter().flat_map(|about| [vec![about.name], below(about)].concat()).collect()
+}
+
+#[test]
+fn every_key_of_the_file_is_told() {
+    let section = section("Keys of the file");
+    let words: Vec<&str> = section.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+    for name in key_names(config::keys()) {
+        assert!(words.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn the_examples_of_files_are_the_files_that_other_tests_run() {
+    let text = readme();
+    let of_files = |language: &str| -> Vec<String> {
+        let files = fs::read_dir("tests/examples").unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.to_str().unwrap().ends_with(language));
+        files.map(|path| fs::read_to_string(path).unwrap().trim_end().to_owned()).collect()
+    };
+    let (files, apps) = (of_files(".toml"), of_files(".marathon.json"));
+    let told = [blocks(&text, "toml"), blocks(&section("Examples"), "json")];
+    assert!(told[0].iter().all(|block| files.contains(block)), "{:#?}", told[0]);
+    assert!(told[1].iter().all(|block| apps.contains(block)), "{:#?}", told[1]);
+    assert_eq!([told[0].len(), told[1].len()], [files.len(), apps.len()], "an example that is not told");
 }
 
 /// What the README says of a code. A new one does not compile without a row.
@@ -113,8 +172,7 @@ fn files_that_it_names_exist() {
     let text = readme();
     let words = text.split(['`', ' ', '(', ')', ',', ';', '\n']);
     let ours = words.filter(|word| ["src/", "tests/", "vendor-notes/", ".ci/"].iter().any(|top| word.starts_with(top)));
-    // The boots of other kernels come with a part of their own.
-    for word in ours.filter(|word| *word != "tests/vm/run") {
+    for word in ours {
         assert!(Path::new(word.trim_end_matches(['.', ':'])).exists(), "{word}");
     }
     assert!(Path::new("LICENSE").exists());
@@ -135,11 +193,10 @@ fn the_code_maps_have_every_module() {
 }
 
 #[test]
-fn every_command_is_named() {
-    let text = readme();
-    for row in cli::visible().filter(|row| row.name != "run") {
-        assert!(text.contains(&format!("`minion {}", row.name)), "{}", row.name);
-    }
+fn the_table_of_commands_is_the_programs_own() {
+    let mut table = String::from("| command | what it does |\n|---|---|\n");
+    cli::visible().for_each(|row| table += &format!("| `minion {}` | {} |\n", row.name, row.summary));
+    assert!(section("Contents").contains(&table), "put this into the README:\n{table}");
 }
 
 #[test]
@@ -152,11 +209,10 @@ fn lines_fit_into_120_columns() {
 #[test]
 fn links_lead_to_headings() {
     let text = readme();
-    let anchors: Vec<String> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("## "))
-        .map(|heading| heading.to_lowercase().replace(' ', "-"))
-        .collect();
+    // As GitHub makes them: small letters, hyphens for spaces, no punctuation.
+    let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
+    let anchor = |heading: &str| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-");
+    let anchors: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("## ")).map(anchor).collect();
     for link in text.split("](#").skip(1).map(|rest| rest.split(')').next().unwrap()) {
         assert!(anchors.iter().any(|anchor| anchor == link), "{link}");
     }
