@@ -194,7 +194,7 @@ fn privileges_are_told_in_words_and_decide_over_private_mounts() {
     Report::of(sandbox.path(), &["--private-mountns"], &[]).says("private mounts", "ok", "unshare is let through");
 }
 
-/// A filter that answers EPERM to pidfd_open (434) and openat2 (437), as a profile does that does not know them.
+/// A filter that answers EPERM to `pidfd_open` (434) and openat2 (437), as a profile does that does not know them.
 const PROFILE: &str = r#"
     syscall(157, 38, 1, 0, 0, 0) == 0 or die "no_new_privs: $!";
     my $filter = pack("(SCCL)5", 0x20, 0, 0, 0, 0x15, 2, 0, 434, 0x15, 1, 0, 437, 0x06, 0, 0, 0x7fff0000, 0x06, 0, 0, 0x00050001);

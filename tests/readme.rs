@@ -48,12 +48,12 @@ fn the_table_of_flags_is_the_programs_own_and_says_what_the_help_says() {
 fn the_flags_that_supervise_has_of_its_own_are_in_a_table_too() {
     let of_run = cli::flags_markdown("run").unwrap();
     let of_supervise = cli::flags_markdown("supervise").unwrap();
-    let own: String = of_supervise
-        .lines()
-        .filter(|row| !of_run.lines().any(|other| other == *row))
-        .fold(String::from("| flag of `minion supervise` | default | meaning |\n|---|---|---|\n"), |table, row| {
+    let own: String = of_supervise.lines().filter(|row| !of_run.lines().any(|other| other == *row)).fold(
+        String::from("| flag of `minion supervise` | default | meaning |\n|---|---|---|\n"),
+        |table, row| {
             if row.starts_with("| `") { table + row + "\n" } else { table }
-        });
+        },
+    );
     assert!(section("Flags").contains(&own), "put this into the README:\n{own}");
 }
 

@@ -2,6 +2,8 @@
 
 #[path = "supervise/attributes.rs"]
 mod attributes;
+#![allow(clippy::unwrap_used)] // what serves a test is a test
+
 mod common;
 #[path = "supervise/health.rs"]
 mod health;
