@@ -18,7 +18,7 @@ SUITES = [
     ("debian", "trixie"), ("debian-security", "trixie-security"),              # 6.12, qemu, busybox
     ("debian", "trixie-backports"),                                            # the newest
 ]
-TOOLS = ["qemu-system-x86", "busybox-static", "util-linux", "dash"]
+TOOLS = ["qemu-system-x86", "busybox-static", "util-linux", "dash", "bash"]
 KEEP_FOR = 7 * 24 * 3600  # seconds until the mirror is asked again; versions rotate out of it, so none is pinned
 
 
