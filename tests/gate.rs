@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "clippy takes a test's helpers for production")]
 
-#[allow(unreachable_pub, reason = "each test file is a crate of its own")]
 mod common;
 
 use ::minion::process::reap;
