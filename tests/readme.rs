@@ -131,6 +131,7 @@ fn help_names_the_exit_codes_too() {
     for code in ["128+n", "100 ", "111 ", "113 "] {
         assert!(help.contains(code), "{code}");
     }
+    assert!(cli::help_text(Some("supervise")).unwrap().contains("112 "));
 }
 
 #[test]
