@@ -41,7 +41,9 @@ pub(super) fn text(status: &Status, findings: &[String], look: Look) -> String {
         let first = status.events.len().saturating_sub(EVENTS);
         let events = &status.events[first..];
         let column = events.iter().map(|event| task_of(event).chars().count()).max().unwrap_or(0);
-        events.iter().for_each(|event| event_line(&mut text, event, column, width));
+        for event in events {
+            event_line(&mut text, event, column, width);
+        }
     }
     text
 }
