@@ -131,6 +131,7 @@ fn help_names_the_exit_codes_too() {
     for code in ["128+n", "100 ", "111 ", "113 "] {
         assert!(help.contains(code), "{code}");
     }
+    assert!(cli::help_text(Some("supervise")).unwrap().contains("112 "));
 }
 
 #[test]
@@ -194,8 +195,9 @@ fn the_code_maps_have_every_module() {
 
 #[test]
 fn the_table_of_commands_is_the_programs_own() {
-    let mut table = String::from("| command | what it does |\n|---|---|\n");
-    cli::visible().for_each(|row| table += &format!("| `minion {}` | {} |\n", row.name, row.summary));
+    let rows: Vec<String> =
+        cli::visible().map(|row| format!("| `minion {}` | {} |\n", row.name, row.summary)).collect();
+    let table = format!("| command | what it does |\n|---|---|\n{}", rows.concat());
     assert!(section("Contents").contains(&table), "put this into the README:\n{table}");
 }
 

@@ -1,6 +1,6 @@
 //! `minion supervise`: each key of the file, seen on real processes.
 
-#![allow(clippy::unwrap_used)] // what serves a test is a test
+#![allow(clippy::unwrap_used, reason = "what serves a test is a test")]
 
 #[path = "supervise/attributes.rs"]
 mod attributes;

@@ -114,6 +114,7 @@ pub static COMMANDS: &[Row] = &[
             "Starts COMMAND as the executor of the Mesos container that it was started in, and the sidecars of the file \
              beside it, in their order. The executor never starts again: its end is the end of everything. Sidecars are \
              kept running. Placement, logs, the grace period and the exit codes are those of minion run.",
+            "One exit code more: 112 when the executor's readiness or health, or a start limit, ended the run.",
             "A COMMAND without a slash is looked for in PATH. The children have minion's environment.",
         ],
         sections: &[(

@@ -111,7 +111,10 @@ pub(super) const INSPECT_ROW: Row = Row {
     sections: &[],
     examples: &[
         ("minion inspect proxy", "a task by its name"),
-        ("minion inspect 4711 --container 3f2c --json", "a pid against a container, for a script"),
+        (
+            "minion inspect 4711 --container 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11 --json",
+            "a pid against a container, for a script",
+        ),
     ],
     words: WordKind::None,
     flags: || abouts(&LOOK),
@@ -149,8 +152,8 @@ pub(super) const ATTACH_ROW: Row = Row {
     ],
     sections: &[],
     examples: &[
-        ("minion attach 4711 --to 3f2c", "in every hierarchy"),
-        ("minion attach 4711 --to 3f2c --only memory", "in one"),
+        ("minion attach 4711 --to 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11", "in every hierarchy"),
+        ("minion attach 4711 --to 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11 --only memory", "in one"),
     ],
     words: WordKind::None,
     flags: || abouts(&ATTACH),

@@ -121,6 +121,9 @@ fn only_commands_that_exist_are_listed() {
             "inspect",
             "why",
             "attach",
+            "containers",
+            "logs",
+            "enter",
             "completions",
             "man",
             "help"

@@ -30,6 +30,9 @@ LEFT_OUT = {
         "starting 500 processes takes an emulated processor longer than the test waits; it runs on the host",
 }
 
+# Programs that stay on the host: they look at whole processes and terminals, with tools and a /dev that no machine here has.
+HOST_ONLY = {"root_attach", "root_inspect", "root_containers", "root_enter"}
+
 # What a layout does not have: a test that needs it skips there, and says so. It may skip for nothing else, and what the
 # layout has (tests/vm/init names it) it may not miss.
 # Tools that no boot has, and what rests on them ("nobody" on setpriv); what needs them runs on the host.

@@ -39,7 +39,11 @@ pub(super) fn text(status: &Status, findings: &[String], look: Look) -> String {
     if !status.events.is_empty() {
         text.push_str("\nLAST EVENTS (UTC)\n");
         let first = status.events.len().saturating_sub(EVENTS);
-        status.events[first..].iter().for_each(|event| event_line(&mut text, event, width));
+        let events = &status.events[first..];
+        let column = events.iter().map(|event| task_of(event).chars().count()).max().unwrap_or(0);
+        for event in events {
+            event_line(&mut text, event, column, width);
+        }
     }
     text
 }
@@ -136,9 +140,12 @@ fn row(task: &Task) -> [String; 8] {
     ]
 }
 
-fn event_line(text: &mut String, event: &Event, width: usize) {
-    let task = event.task.as_deref().unwrap_or("-");
-    let head = format!("  {}  {task:<10} {:<14} ", clock(&event.time), event.event);
+fn task_of(event: &Event) -> &str {
+    event.task.as_deref().unwrap_or("-")
+}
+
+fn event_line(text: &mut String, event: &Event, column: usize, width: usize) {
+    let head = format!("  {}  {:<column$}  {:<14} ", clock(&event.time), task_of(event), event.event);
     wrapped(text, &head, &event.text, width);
 }
 
