@@ -49,7 +49,9 @@ impl Container {
     /// A shell in the container's cgroup of these hierarchies.
     fn with_process_in(&self, hierarchies: &[&str]) -> Looked {
         let looked = Looked::waiting();
-        hierarchies.iter().for_each(|hierarchy| looked.enters_cgroup(&self.directory(hierarchy)));
+        for hierarchy in hierarchies {
+            looked.enters_cgroup(&self.directory(hierarchy));
+        }
         looked
     }
 
@@ -110,7 +112,9 @@ fn a_process_that_left_its_parents_cgroup_has_drifted() {
     need!("root", "v1");
     let container = Container::new(&[FREEZER, MEMORY]);
     let (mut parent, _) = Looked::script("echo ready; read -r go; sleep 1000 & echo $!");
-    [FREEZER, MEMORY].iter().for_each(|hierarchy| parent.enters_cgroup(&container.directory(hierarchy)));
+    for hierarchy in [FREEZER, MEMORY] {
+        parent.enters_cgroup(&container.directory(hierarchy));
+    }
     std::io::Write::write_all(parent.child.stdin.as_mut().unwrap(), b"go\n").unwrap();
     let child = Stray(parent.line().parse().unwrap());
     write(&Path::new(MEMORY).join("cgroup.procs"), &child.0.to_string());
