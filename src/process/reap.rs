@@ -51,6 +51,15 @@ pub fn peek() -> io::Result<Option<i32>> {
     Ok((pid > 0).then_some(pid))
 }
 
+/// Whether there is any child, dead or alive: `waitid(P_ALL, WNOHANG|WNOWAIT)` says ECHILD when there is none.
+///
+/// What descends from a subreaper becomes its child when all between them are dead, so without a child nothing is below it.
+/// `/proc/<pid>/task/<tid>/children` does not prove that. [KF-153]
+pub fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(retry_on_intr(|| waitid(WaitId::All, options)), Err(rustix::io::Errno::CHILD))
+}
+
 /// Reaps the dead child with this pid, which only its parent, we, can do. `None` when it is not dead or not ours.
 pub fn reap(pid: i32) -> io::Result<Option<WaitStatus>> {
     let Some(pid) = Pid::from_raw(pid) else { return Ok(None) };

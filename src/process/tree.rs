@@ -204,13 +204,13 @@ pub fn kill_all(deadline: Instant) -> bool {
         while let Ok(Some(pid)) = reap::peek()
             && let Ok(Some(_)) = reap::reap(pid)
         {}
-        if alive.is_empty() || Instant::now() > deadline {
-            return alive.is_empty();
+        if !reap::has_children() || Instant::now() > deadline {
+            return !reap::has_children();
         }
         for &pid in &alive {
             signal_descendant(pid, libc::SIGKILL);
         }
-        await_death(alive[0]);
+        await_death(alive.first().copied());
     }
 }
 
@@ -218,11 +218,14 @@ fn is_alive(pid: i32) -> bool {
     Process::read(pid).is_ok_and(|process| !process.is_zombie())
 }
 
-/// For some milliseconds at most: it may be one that cannot die now.
-fn await_death(pid: i32) {
-    let Ok(pidfd) = Pidfd::open(pid) else { return };
+/// For some milliseconds at most: it may be one that cannot die now. Without one, those that it takes to show itself.
+fn await_death(pid: Option<i32>) {
     let limit = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-    let _ = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit));
+    let pidfd = pid.and_then(|pid| Pidfd::open(pid).ok());
+    let _ = match &pidfd {
+        Some(pidfd) => poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&limit)),
+        None => poll(&mut [], Some(&limit)),
+    };
 }
 
 /// Whether the chain of parents leads to us. A chain that changes under our eyes may look broken; the caller asks again.

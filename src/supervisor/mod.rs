@@ -32,7 +32,7 @@ use crate::error::Result;
 use crate::log::{LogId, LogThread};
 use crate::process::signals::{self, Signals};
 use crate::process::tree::{self, Children};
-use crate::process::{Pidfd, WaitStatus, memory, spawn};
+use crate::process::{Pidfd, WaitStatus, memory, reap, spawn};
 use crate::task::spec::ReadyWay;
 use crate::task::state::{Event, Part};
 use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
@@ -209,15 +209,10 @@ impl Supervisor {
 
     /// When the time is over, one look counts: on a busy machine the dead may not have been reaped yet.
     fn last_look(&mut self, outcome: Outcome) -> Result<Outcome> {
-        if outcome.everything_ended {
-            return Ok(outcome);
-        }
         self.reap_orphans()?;
-        if !self.survivors().is_empty() {
-            // It may have escaped the last sweep for lack of a descriptor, or of time.
-            tree::kill_all(Instant::now() + LAST_KILLS);
-        }
-        Ok(Outcome { everything_ended: self.survivors().is_empty(), ..outcome })
+        // Whoever is left escaped a sweep: for lack of a descriptor or of time, or because /proc did not show it.
+        let everything_ended = !reap::has_children() || tree::kill_all(Instant::now() + LAST_KILLS);
+        Ok(Outcome { everything_ended, ..outcome })
     }
 
     /// Waits for something to happen, and deals with it.
