@@ -74,11 +74,12 @@ fn outside(trees: &[Tree], suspect: &Suspect, container: &Container) -> Outside 
 fn tell(trees: &[Tree], container: &Container, outside: &[(usize, PathBuf)], pids: Vec<i32>) -> Finding {
     let labels: Vec<&str> = outside.iter().map(|(tree, _)| trees[*tree].label.as_str()).collect();
     let places: Vec<String> =
-        outside.iter().map(|(tree, path)| format!("in {} it is in {}", trees[*tree].label, path.display())).collect();
+        outside.iter().map(|(tree, path)| format!("in {} in {}", trees[*tree].label, path.display())).collect();
     let inside: Vec<&str> =
         container.hierarchies.iter().map(String::as_str).filter(|label| !labels.contains(label)).collect();
     let who = named(&pids);
-    let text = format!("{who} of it: inside in {}; {}", inside.join(", "), places.join(", "));
+    let verb = if pids.len() == 1 { "is" } else { "are" };
+    let text = format!("{who} {verb} inside in {}, but {}", inside.join(", "), places.join(", "));
     let effect = if labels.contains(&"freezer") {
         "The agent kills through freezer alone: this survives a destroy and makes it fail"
     } else {

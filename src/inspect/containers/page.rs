@@ -82,10 +82,9 @@ impl Survey {
         }
         if self.unseen > 0 {
             let unseen = unit::counted(self.unseen, "process", "processes");
-            out.push_str(&screen.paragraph(
-                "",
-                &format!("{unseen} could not be asked whose they are: their environment is not for this user to read."),
-            ));
+            out.push_str(
+                &screen.paragraph("", &format!("{unseen} could not be asked: this user may not read the environment.")),
+            );
         }
     }
 }
