@@ -131,7 +131,10 @@ impl Segment {
             (Some(stamp), _) => Ok(stamp.millis()),
             (None, Reader::Plain(file)) => {
                 let stat = fstat(file)?;
-                Ok(stat.st_mtime.saturating_mul(1000).saturating_add(stat.st_mtime_nsec.cast_signed() / 1_000_000))
+                Ok(stat
+                    .st_mtime
+                    .saturating_mul(1000)
+                    .saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0) / 1_000_000))
             }
             (None, Reader::Packed(_)) => Ok(i64::MAX),
         }
