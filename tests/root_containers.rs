@@ -185,12 +185,14 @@ fn child_cgroups_on_v2_stop_a_recovery_unless_they_are_called_agent() {
 fn a_container_whose_minion_is_gone_says_so_with_who_is_left() {
     need!("root", "v1");
     let root = root();
-    let agent = builder(&root).environment("STAND_IN_PROXY", "daemonise,stubborn").start().unwrap();
+    let agent = builder(&root).environment("STAND_IN_PROXY", "daemonise,stubborn,record=proxy.json").start().unwrap();
     let prefix = format!("--mesos-cgroup-prefix={root}");
     let container = agent.launch(&[minion(), "run", "--api-servers=http://10.0.0.1:8888", &prefix]).unwrap();
     let offspring = common::sandbox::until(container.sandbox(), "an offspring of the proxy", || {
+        // The record is there when the one in the middle, which is "daemon", has left.
+        fs::metadata(container.sandbox().join("proxy.json")).ok()?;
         let commands = container.survivors().unwrap();
-        commands.into_iter().find(|process| process.command.contains("--offspring")).map(|process| process.pid)
+        commands.into_iter().find(|process| process.command.contains("--offspring idle")).map(|process| process.pid)
     });
     let supervisor = proc::children(container.pid())[0];
     let (seen, code) = survey(&root);

@@ -59,7 +59,8 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use writer::Writer;
@@ -76,12 +77,19 @@ pub struct LogThread {
     reports: Arc<Mailbox<Report>>,
     diagnostics: Diagnostics,
     counters: Vec<Arc<Counter>>,
+    /// Whether a pipe was handed over.
+    has_work: AtomicBool,
     state: State,
 }
 
 enum State {
     Prepared(Box<Prepared>),
-    Running { thread: JoinHandle<()>, done: Arc<Bell> },
+    /// Everything that the thread needs is there.
+    Ready(Box<Pump>, Arc<Bell>),
+    Running {
+        thread: JoinHandle<()>,
+        done: Arc<Bell>,
+    },
     Stopped,
 }
 
@@ -100,7 +108,14 @@ impl LogThread {
         let reports = Arc::new(Mailbox::new()?);
         let archive = Archive::new(directory, policy, Arc::clone(&reports));
         let state = State::Prepared(Box::new(Prepared { archive, writers: Vec::new() }));
-        Ok(Self { commands: Arc::new(Mailbox::new()?), reports, diagnostics, counters: Vec::new(), state })
+        Ok(Self {
+            commands: Arc::new(Mailbox::new()?),
+            reports,
+            diagnostics,
+            counters: Vec::new(),
+            has_work: AtomicBool::new(false),
+            state,
+        })
     }
 
     /// Opens the log `name` as `<name>.log`, in the caller's thread. Fails when that file cannot be written, or is something
@@ -129,25 +144,47 @@ impl LogThread {
         Ok(LogId(writers.len() - 1))
     }
 
-    /// Starts the thread. Pipes that were handed over before are read from now on.
-    pub fn start(&mut self) -> Result<()> {
-        if !matches!(self.state, State::Prepared(_)) {
-            return Err(Error::new("start", "the log thread", "it was started before"));
-        }
-        let State::Prepared(prepared) = mem::replace(&mut self.state, State::Stopped) else { return Ok(()) };
+    /// Makes everything that the thread will need, so that little can fail when children write already. No log can be opened
+    /// any more.
+    pub fn make_ready(&mut self) -> Result<()> {
+        let State::Prepared(prepared) = mem::replace(&mut self.state, State::Stopped) else {
+            return Err(Error::new("make ready", "the log thread", "it was made ready before"));
+        };
         let Prepared { archive, writers } = *prepared;
         let pump = Pump::new(archive, writers, Arc::clone(&self.commands), self.diagnostics.clone())?;
-        let done = Arc::new(Bell::new()?);
-        let at_end = AtEnd(Arc::clone(&done), self.diagnostics.clone());
-        self.diagnostics.attend(true);
-        let thread = Builder::new()
-            .name("minion-log".to_owned())
-            .stack_size(STACK)
-            .spawn(move || run(pump, &at_end))
-            .during("start", "the log thread")
-            .inspect_err(|_| self.diagnostics.attend(false))?;
-        self.state = State::Running { thread, done };
+        self.state = State::Ready(Box::new(pump), Arc::new(Bell::new()?));
         Ok(())
+    }
+
+    /// Starts the thread. Pipes that were handed over before are read from now on. When that fails, they are read by
+    /// [`stop`](Self::stop), in the caller's thread.
+    pub fn start(&mut self) -> Result<()> {
+        if let State::Prepared(_) = self.state {
+            self.make_ready()?;
+        }
+        let State::Ready(pump, done) = mem::replace(&mut self.state, State::Stopped) else {
+            return Err(Error::new("start", "the log thread", "it was started before"));
+        };
+        // The closure of a thread that could not be made is dropped; what is in the cell can be taken back.
+        let cell = Arc::new(Mutex::new(Some(pump)));
+        let (inside, at_end) = (Arc::clone(&cell), AtEnd(Arc::clone(&done), self.diagnostics.clone()));
+        self.diagnostics.attend(true);
+        let body = move || {
+            if let Some(pump) = take(&inside) {
+                run(*pump, &at_end);
+            }
+        };
+        match Builder::new().name("minion-log".to_owned()).stack_size(STACK).spawn(body) {
+            Ok(thread) => {
+                self.state = State::Running { thread, done };
+                Ok(())
+            }
+            Err(cause) => {
+                self.diagnostics.attend(false);
+                self.state = take(&cell).map_or(State::Stopped, |pump| State::Ready(pump, done));
+                Err(cause).during("start", "the log thread")
+            }
+        }
     }
 
     /// Hands over the read end of a child's pipe. Every byte of it goes into the log, and [`Report::Ended`] comes when its
@@ -157,6 +194,7 @@ impl LogThread {
         // Best effort, both: a small pipe is only slower, and a descriptor that is no pipe reads as well.
         let _ = fcntl_setpipe_size(&pipe, buffer::SIZE);
         let _ = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
+        self.has_work.store(true, Ordering::Relaxed);
         self.commands.post(Command::Relay { log, stream, pipe });
     }
 
@@ -191,7 +229,12 @@ impl LogThread {
     /// after it.
     pub fn stop(&mut self, deadline: Instant) -> bool {
         let ended = match mem::replace(&mut self.state, State::Stopped) {
-            State::Prepared(_) | State::Stopped => true,
+            State::Ready(pump, done) if self.has_work.load(Ordering::Relaxed) => {
+                self.commands.post(Command::Stop(deadline));
+                run(*pump, &AtEnd(done, self.diagnostics.clone()));
+                true
+            }
+            State::Prepared(_) | State::Ready(..) | State::Stopped => true,
             State::Running { thread, done } => {
                 self.commands.post(Command::Stop(deadline));
                 wait(&done, deadline) && thread.join().is_ok()
@@ -201,6 +244,10 @@ impl LogThread {
         self.diagnostics.flush(deadline);
         ended
     }
+}
+
+fn take<T>(cell: &Mutex<Option<T>>) -> Option<T> {
+    cell.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
 }
 
 /// Rings when the thread ends, however it does.

@@ -165,6 +165,7 @@ fn logs(loaded: Loaded, diagnostics: &Diagnostics) -> Result<(Vec<Planned>, LogT
         };
         tasks.push(Planned { spec, log, stdout });
     }
+    logs.make_ready()?;
     Ok((tasks, logs))
 }
 

@@ -295,7 +295,7 @@ mod tests {
             "  proxy left its cgroup: memory: in /, not in /mesos/c1\n",
             "  proxy.log cannot be written: it is full\n",
             "  proxy.log lacks 4.0 KiB that had to be dropped; it says where\n",
-            "  04:20:00  -          oom            the ?[31m container?is out of memory\n",
+            "  04:20:00  -  oom            the ?[31m container?is out of memory\n",
         ] {
             assert!(screen.contains(wanted), "{wanted}\n{screen}");
         }
