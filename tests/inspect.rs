@@ -88,7 +88,7 @@ fn an_ignored_sigterm_is_found() {
 fn a_program_and_a_sandbox_that_were_deleted_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let (program, sandbox) = (directory.path().join("program"), directory.path().join("sandbox"));
-    fs::copy("/bin/bash", &program).unwrap();
+    common::another_name("/bin/bash", &program);
     fs::create_dir(&sandbox).unwrap();
     let (looked, _) =
         Looked::start(Command::new(&program).args(["-c", "echo ready; read -r forever"]).current_dir(&sandbox));
@@ -278,7 +278,7 @@ fn a_stranger_sees_what_he_may_and_is_told_what_not() {
     // Debug builds live in a directory that others may not enter.
     let directory = tempfile::tempdir_in("/tmp").unwrap();
     let program = directory.path().join("minion");
-    fs::copy(minion(), &program).unwrap();
+    common::another_name(minion(), &program);
     fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let pid = looked.pid().to_string();
     let output = Command::new(program)

@@ -212,7 +212,7 @@ fn a_user_who_may_not_write_there_is_told_so() {
     let looked = Looked::waiting();
     let directory = tempfile::tempdir_in("/tmp").unwrap();
     let program = directory.path().join("minion");
-    fs::copy(minion(), &program).unwrap();
+    common::another_name(minion(), &program);
     fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);

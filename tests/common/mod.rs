@@ -96,6 +96,13 @@ pub fn unified() -> &'static Path {
     if beside.join("cgroup.procs").exists() { beside } else { Path::new("/sys/fs/cgroup") }
 }
 
+/// Another name for a program: a link, because a file that was written just now may be busy when it is executed, in the hands
+/// of a child that another test forked meanwhile. [KF-80]
+pub fn another_name(program: impl AsRef<Path>, name: &Path) {
+    let program = program.as_ref();
+    fs::hard_link(program, name).or_else(|_| fs::copy(program, name).map(drop)).unwrap();
+}
+
 /// The program under test.
 pub fn minion() -> &'static str {
     env!("CARGO_BIN_EXE_minion")
