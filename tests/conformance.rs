@@ -11,6 +11,8 @@ mod argv;
 mod environment;
 #[path = "conformance/flags.rs"]
 mod flags;
+#[path = "common/scheduler.rs"]
+mod scheduler;
 #[path = "conformance/weaknesses.rs"]
 mod weaknesses;
 

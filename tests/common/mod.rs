@@ -14,6 +14,7 @@ pub mod look;
 pub mod minion;
 pub mod proc;
 pub mod sandbox;
+pub mod scheduler;
 pub mod simulation;
 pub mod unified;
 

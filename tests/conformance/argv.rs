@@ -1,85 +1,20 @@
 //! Command lines and the argument lists of both children.
 
+use super::scheduler::{self, LINE as SCHEDULER};
 use super::{DIRECTORY, Machine, has, options, refusal};
 use minion::config::Keeping;
 use minion::task::{Restart, Role};
+use std::ffi::OsString;
 use std::time::Duration;
-
-/// Everything that the scheduler of the original writes, `minion` itself left out.
-const SCHEDULER: [&str; 27] = [
-    "--run-proxy=true",
-    "--proxy-bindall=false",
-    "--proxy-kubeconfig=proxy.kc",
-    "--proxy-logv=0",
-    "--proxy-mode=userspace",
-    "--path-override=",
-    "--max-log-size=10Mi",
-    "--max-log-backups=5",
-    "--max-log-age=7",
-    "--conntrack-max=0",
-    "--conntrack-tcp-timeout-established=0",
-    "--api-servers=http://10.0.0.1:8888",
-    "--v=1",
-    "--allow-privileged=true",
-    "--suicide-timeout=20m0s",
-    "--mesos-launch-grace-period=5m0s",
-    "--mesos-cgroup-prefix=mesos",
-    "--cadvisor-port=4194",
-    "--sync-frequency=10s",
-    "--contain-pod-resources=true",
-    "--enable-debugging-handlers=true",
-    "--cluster-dns=10.10.10.10",
-    "--cluster-domain=cluster.local",
-    "--host-network-sources=file,api",
-    "--housekeeping_interval=10s",
-    "--global_housekeeping_interval=1m0s",
-    "--hostname-override=agent7.example",
-];
 
 #[test]
 fn the_schedulers_line_gives_the_two_lists_of_the_original() {
     let profile = Machine::agent().profile(&SCHEDULER).unwrap();
     let [proxy, executor] = &profile.tasks[..] else { panic!("{:?}", profile.tasks) };
-    assert_eq!(
-        proxy.args,
-        [
-            "/sandbox/km",
-            "proxy",
-            "--bind-address=10.0.0.7",
-            "--v=0",
-            "--logtostderr=true",
-            "--resource-container=",
-            "--proxy-mode=userspace",
-            "--conntrack-max=0",
-            "--conntrack-tcp-timeout-established=0",
-            "--kubeconfig=proxy.kc",
-            "--master=http://10.0.0.1:8888",
-            "--hostname-override=agent7.example",
-        ]
-    );
-    assert_eq!(
-        executor.args,
-        [
-            "/sandbox/km",
-            "executor",
-            "--api-servers=http://10.0.0.1:8888",
-            "--v=1",
-            "--allow-privileged=true",
-            "--suicide-timeout=20m0s",
-            "--mesos-launch-grace-period=5m0s",
-            "--cadvisor-port=4194",
-            "--sync-frequency=10s",
-            "--enable-debugging-handlers=true",
-            "--cluster-dns=10.10.10.10",
-            "--cluster-domain=cluster.local",
-            "--host-network-sources=file,api",
-            "--hostname-override=agent7.example",
-            "--kubelet-cgroups=",
-            "--cgroup-root=/mesos/3f0d5c1e-8a44-4b0e-9d0c-5b6f7a120a11",
-            "--housekeeping_interval=10s",
-            "--global_housekeeping_interval=1m0s",
-        ]
-    );
+    let words = |list: Vec<String>| list.into_iter().map(OsString::from).collect::<Vec<_>>();
+    assert_eq!(proxy.args, words(scheduler::proxy("/sandbox/km")));
+    let root = "/mesos/3f0d5c1e-8a44-4b0e-9d0c-5b6f7a120a11";
+    assert_eq!(executor.args, words(scheduler::executor("/sandbox/km", root)));
 }
 
 #[test]
