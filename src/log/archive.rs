@@ -18,6 +18,8 @@ const ROOM: u64 = 128 * 1024;
 /// The sandbox, the policy and the names of all logs.
 pub(super) struct Archive {
     directory: OwnedFd,
+    /// What no file may grow over.
+    most: Option<u64>,
     /// What counts for a log without one of its own, and for all of them where they share something.
     pub(super) policy: Policy,
     /// Each log's name and policy.
@@ -30,7 +32,16 @@ pub(super) struct Archive {
 
 impl Archive {
     pub(super) fn new(directory: OwnedFd, policy: Policy, reports: Arc<Mailbox<Report>>) -> Self {
-        Self { directory, policy: possible(policy), logs: Vec::new(), packer: Packer::default(), reports, expiry: None }
+        let most = largest_file();
+        Self {
+            directory,
+            most,
+            policy: possible(policy, most),
+            logs: Vec::new(),
+            packer: Packer::default(),
+            reports,
+            expiry: None,
+        }
     }
 
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
@@ -44,7 +55,7 @@ impl Archive {
 
     /// One more log; the same policy as the others, unless it has its own.
     pub(super) fn add(&mut self, log: &str, policy: Option<Policy>) {
-        let policy = policy.map_or(self.policy, possible);
+        let policy = policy.map_or(self.policy, |policy| possible(policy, self.most));
         self.logs.push((log.to_owned(), policy));
     }
 
@@ -150,16 +161,18 @@ impl Archive {
     }
 }
 
-/// A policy that the kernel lets us keep.
-fn possible(mut policy: Policy) -> Policy {
+/// A policy that the kernel lets us keep, where a file may grow to `most`.
+fn possible(mut policy: Policy, most: Option<u64>) -> Policy {
     // Longer than anybody waits, and still a moment on the clock.
     policy.stall = policy.stall.min(Duration::from_secs(365 * 86_400));
     // A file cannot grow over this in any case, and a rotation at a line end is better than an error inside one. [KF-40]
-    // nix's, for rustix's panics where a filter forbids it. [CR-151]
-    if let Ok((most, _)) = getrlimit(Resource::RLIMIT_FSIZE)
-        && most != RLIM_INFINITY
-    {
+    if let Some(most) = most {
         policy.max_size = if policy.max_size == 0 { most } else { policy.max_size.min(most) };
     }
     policy
+}
+
+/// `RLIMIT_FSIZE`, where there is one. nix's call, for rustix's panics where a filter forbids it. [CR-151]
+fn largest_file() -> Option<u64> {
+    getrlimit(Resource::RLIMIT_FSIZE).ok().map(|(soft, _)| soft).filter(|most| *most != RLIM_INFINITY)
 }

@@ -52,8 +52,8 @@ use mailbox::{Bell, Mailbox};
 use nix::sys::signal::SigSet;
 use pump::{Command, Pump};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
-use rustix::io::Errno;
+use rustix::fs::{FileType, fstat};
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::pipe::fcntl_setpipe_size;
 use std::mem;
 use std::ops::ControlFlow;
@@ -193,7 +193,7 @@ impl LogThread {
     pub fn relay(&self, log: LogId, stream: StreamId, pipe: OwnedFd) {
         // Best effort, both: a small pipe is only slower, and a descriptor that is no pipe reads as well.
         let _ = fcntl_setpipe_size(&pipe, buffer::SIZE);
-        let _ = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
+        let _ = ioctl_fionbio(&pipe, true);
         self.has_work.store(true, Ordering::Relaxed);
         self.commands.post(Command::Relay { log, stream, pipe });
     }

@@ -37,7 +37,8 @@ impl Machine {
 pub(crate) fn profile(options: &RunOptions, machine: &Machine) -> Result<Loaded> {
     let cwd = std::env::current_dir().ok();
     let path = machine.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-    let exe = std::env::current_exe().ok();
+    // Where a flag names km, nobody asks where minion is.
+    let exe = options.profile.km_binary.is_none().then(|| std::env::current_exe().ok()).flatten();
     let (km, why) = hyperkube::locate_km(
         options.profile.km_binary.as_deref(),
         exe.as_deref().and_then(Path::parent),
