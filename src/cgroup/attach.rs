@@ -7,6 +7,7 @@ use super::directory::{Place, Validated};
 use super::mountinfo::Version;
 use super::{hint, membership};
 use crate::error::{Error, Result};
+use crate::process::tree::Process;
 use cgroups_rs::CgroupPid;
 use cgroups_rs::fs::systemd::SystemdController;
 use cgroups_rs::fs::{Cgroup, Controllers, Hierarchy, Subsystem};
@@ -79,7 +80,8 @@ impl Validated {
     }
 
     fn confirm(&self, pid: i32) -> Result<()> {
-        if membership::is_zombie(pid) {
+        // A cgroup takes the dead without a word and without effect. [KF-25]
+        if Process::read(pid).map_or(true, |process| process.is_zombie()) {
             return Err(Error::new("read back", format!("pid {pid}"), "it has ended meanwhile"));
         }
         match self.drift(pid)?.first() {

@@ -30,3 +30,8 @@ pub mod tree;
 
 pub use pidfd::Pidfd;
 pub use reap::WaitStatus;
+
+/// The pid of this process, as a number.
+pub fn own_pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}

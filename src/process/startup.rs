@@ -1,5 +1,6 @@
 //! What must be so before the first child and the first thread exist.
 
+use super::own_pid;
 use super::pidfd::{self, Pidfd};
 use super::procfs;
 use crate::error::{During, Error, Result};
@@ -52,7 +53,7 @@ fn mark_close_on_exec(fd: i32) {
 
 /// `pidfd_open` of this process: whether the kernel and its filters give any, for everything rests on them.
 pub fn require_pidfds() -> Result<()> {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own = own_pid();
     Pidfd::open(own).map(drop).map_err(|cause| {
         let hint = pidfd::hint(&cause);
         hint.into_iter().fold(Error::io("open", "a pidfd", cause), Error::hint)

@@ -4,6 +4,7 @@
 //! dies, its children go to the nearest subreaper above. So walking down from ourselves finds every process that any child
 //! ever started. [KF-07]
 
+use super::own_pid;
 use super::pidfd::Pidfd;
 use super::{procfs, reap};
 use crate::error::{During, Result};
@@ -68,7 +69,7 @@ pub struct Children {
 impl Children {
     /// Opens `/proc/self/task/<pid>/children`.
     pub fn open() -> Self {
-        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let own = own_pid();
         let path = format!("/proc/self/task/{own}/children");
         let list = openat(rustix::fs::CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok();
         Self { list, own }
@@ -187,17 +188,19 @@ fn find_variable(pid: i32, name: &str) -> StartVariable {
 }
 
 /// Signals a descendant by its number, without hitting a stranger: its own parent may have reaped it and the number been
-/// given away between our look and our signal. So the pidfd comes first, then the proof. True when it was signalled.
-pub fn signal_descendant(pid: i32, signal: i32) -> bool {
+/// given away between our look and our signal. So the pidfd comes first, then the proof, then the signals in their order. True
+/// when it got them all.
+pub fn signal_descendant(pid: i32, signals: &[i32]) -> bool {
     let Ok(pidfd) = Pidfd::open(pid) else { return false };
-    Process::read(pid).is_ok_and(|process| is_below_us(&process)) && pidfd.signal(signal).is_ok()
+    Process::read(pid).is_ok_and(|process| is_below_us(&process))
+        && signals.iter().all(|signal| pidfd.signal(*signal).is_ok())
 }
 
 /// Kills and reaps everything below this process, again and again until nothing is left: true, or the time is over.
 ///
 /// For the end of a supervisor that cannot go on: its children have a death signal, what they started has none. [KF-06]
 pub fn kill_all(deadline: Instant) -> bool {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own = own_pid();
     loop {
         let below = with_descendants([own]).unwrap_or_default();
         let alive: Vec<i32> = below.into_iter().filter(|pid| *pid != own && is_alive(*pid)).collect();
@@ -208,7 +211,7 @@ pub fn kill_all(deadline: Instant) -> bool {
             return !reap::has_children();
         }
         for &pid in &alive {
-            signal_descendant(pid, libc::SIGKILL);
+            signal_descendant(pid, &[libc::SIGKILL]);
         }
         await_death(alive.first().copied());
     }
@@ -230,7 +233,7 @@ fn await_death(pid: Option<i32>) {
 
 /// Whether the chain of parents leads to us. A chain that changes under our eyes may look broken; the caller asks again.
 pub fn is_below_us(process: &Process) -> bool {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own = own_pid();
     let mut parent = process.parent;
     while parent > 1 {
         if parent == own {
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_process_reads_itself() {
-        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let own = own_pid();
         let process = Process::read(own).unwrap();
         assert_eq!(process.pid, own);
         assert!(!process.is_zombie());

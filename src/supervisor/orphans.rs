@@ -160,9 +160,8 @@ impl Supervisor {
         }
         let all = tree::with_descendants(roots)?;
         for &pid in &all {
-            tree::signal_descendant(pid, libc::SIGTERM);
             // A stopped process gets the signal when it goes on.
-            tree::signal_descendant(pid, libc::SIGCONT);
+            tree::signal_descendant(pid, &[libc::SIGTERM, libc::SIGCONT]);
         }
         warn!(task = %self.slots[task].spec.name, count = all.len(), "the run left processes behind; told to end");
         Ok(())
@@ -181,11 +180,11 @@ impl Supervisor {
                 break;
             }
             for pid in fresh {
-                tree::signal_descendant(pid, libc::SIGSTOP);
+                tree::signal_descendant(pid, &[libc::SIGSTOP]);
             }
         }
         for &pid in &stopped {
-            tree::signal_descendant(pid, libc::SIGKILL);
+            tree::signal_descendant(pid, &[libc::SIGKILL]);
         }
         if !stopped.is_empty() {
             warn!(task = %self.slots[task].spec.name, count = stopped.len(), "the run left processes behind; killed");

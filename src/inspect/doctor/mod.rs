@@ -17,6 +17,7 @@ pub use report::report;
 use super::proc::seen::{self, Seen};
 use super::proc::status::Status;
 use crate::mesos::Environment;
+use crate::process::own_pid;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -138,10 +139,6 @@ pub fn examine(subject: &Subject<'_>) -> Vec<Check> {
         Depth::Full => checks.push(leftovers::processes()),
     }
     checks
-}
-
-fn own_pid() -> i32 {
-    rustix::process::getpid().as_raw_nonzero().get()
 }
 
 /// A check of a value that may not be seen.

@@ -1,8 +1,9 @@
 //! The mounts that decide what children see: `/`, and what the sandbox is on.
 
-use super::{Check, of_seen, own_pid};
+use super::{Check, of_seen};
 use crate::inspect::proc::mounts::{self, Mount};
 use crate::inspect::proc::{self, seen::Seen};
+use crate::process::own_pid;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use std::path::Path;
 

@@ -20,7 +20,7 @@ pub(super) fn end_all(mark: Option<&[u8]>) -> Vec<Error> {
         let marked = mark.map(carriers).unwrap_or_default();
         let pidfds: Vec<Pidfd> = below.iter().chain(&marked).filter_map(|pid| Pidfd::open(*pid).ok()).collect();
         for pid in &below {
-            signal_descendant(*pid, libc::SIGKILL);
+            signal_descendant(*pid, &[libc::SIGKILL]);
         }
         for pidfd in &pidfds {
             // The pidfd came first, then the proof: a number may be given away in between.

@@ -195,7 +195,7 @@ fn refused(command: Command, refusal: Refusal) -> Failure {
     let text = match refusal {
         Refusal::Executor => format!(
             "{verb}: the executor's end is the end of everything (hint: kill -TERM {} ends minion in order)",
-            rustix::process::getpid().as_raw_nonzero()
+            crate::process::own_pid()
         ),
         Refusal::Ending => format!("{verb}: everything is ending, nothing starts any more"),
     };

@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn this_process_uses_memory() {
-        let usage = Usage::read(rustix::process::getpid().as_raw_nonzero().get()).unwrap();
+        let usage = Usage::read(crate::process::own_pid()).unwrap();
         assert!(usage.rss > 100_000, "{usage:?}");
         assert_eq!(Usage::read(i32::MAX), None);
     }
