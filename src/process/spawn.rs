@@ -224,7 +224,9 @@ pub struct Report {
 pub enum Progress {
     /// Nothing yet: the child is at or before exec.
     Pending,
-    /// The program runs. Also the answer when the child died without a word: its exit tells.
+    /// The program runs. Also the answer when the child died without a word: [`tree::Process::executed`] tells.
+    ///
+    /// [`tree::Process::executed`]: super::tree::Process::executed
     Executed,
     /// A step failed; the child has exited.
     Failed(Error),

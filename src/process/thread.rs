@@ -8,9 +8,8 @@ use std::ffi::{c_int, c_void};
 /// glibc takes that from ENOSYS alone, the agent's profile answers EPERM [ME-30], and then there would be no log thread.
 /// Nothing here needs what `clone3` has and `clone` has not. In a static program the linker takes the first definition,
 /// ours; in any other this one has no effect. [KF-151]
-// SAFETY: the name is meant to replace glibc's of the same signature, whose contract allows this answer.
-// SAFETY: the name is glibc's own, reserved for the implementation, and this has the signature of the function that it
-// stands in for.
+// SAFETY: the name is glibc's own, reserved for the implementation; this has the signature of the function that it stands
+// in for, whose contract allows this answer.
 #[unsafe(no_mangle)]
 extern "C" fn __clone3(_: *const c_void, _: usize, _: *const c_void, _: *mut c_void) -> c_int {
     nix::errno::Errno::ENOSYS.set();

@@ -30,7 +30,12 @@ pub struct Process {
     pub session: i32,
     /// `R`, `S`, `D`, `T`, `Z`, …
     pub state: u8,
+    /// Whether it has executed a program since its fork. [KF-155]
+    pub executed: bool,
 }
+
+/// `PF_FORKNOEXEC`: forked, and nothing executed since. Zombies keep it.
+const FORKED_ONLY: u32 = 0x40;
 
 impl Process {
     /// Reads `/proc/<pid>/stat`.
@@ -46,7 +51,10 @@ impl Process {
         let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
         let state = *fields.next()?.as_bytes().first()?;
         let mut number = || fields.next()?.parse::<i32>().ok();
-        Some(Self { pid, parent: number()?, group: number()?, session: number()?, state })
+        let (parent, group, session) = (number()?, number()?, number()?);
+        // Behind the terminal and its foreground group.
+        let flags: u32 = fields.nth(2)?.parse().ok()?;
+        Some(Self { pid, parent, group, session, state, executed: flags & FORKED_ONLY == 0 })
     }
 
     /// A zombie is dead already; only its parent can do anything about it.
@@ -252,10 +260,14 @@ mod tests {
     #[test]
     fn a_stat_line_is_read_behind_the_last_parenthesis() {
         let line = b"42 (a) R (b) S 7 40 39 0 -1 4194560";
-        assert_eq!(Process::parse(line), Some(Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S' }));
+        let process = Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S', executed: true };
+        assert_eq!(Process::parse(line), Some(process));
+        let forked = b"42 (a) R (b) S 7 40 39 0 -1 4194368 0 0";
+        assert_eq!(Process::parse(forked), Some(Process { executed: false, ..process }));
         assert_eq!(Process::parse(b"42 (a"), None);
         assert_eq!(Process::parse(b""), None);
         assert_eq!(Process::parse(b"42 (a) S 7"), None);
+        assert_eq!(Process::parse(b"42 (a) S 7 40 39 0 -1"), None);
     }
 
     #[test]

@@ -308,6 +308,8 @@ impl Supervisor {
         let mut failed = None;
         match report.read() {
             spawn::Progress::Pending => return,
+            // Killed at the gate, by whomever: how it ended comes with its death.
+            spawn::Progress::Executed if tree::Process::read(run.pid).is_ok_and(|process| !process.executed) => {}
             spawn::Progress::Executed => {
                 match run.part {
                     Part::Before => info!(task = %slot.spec.name, pid = run.pid, "runs its hook before the start"),
