@@ -1,5 +1,7 @@
 //! `minion`: parse, trace, dispatch, exit code. The only place that prints or exits.
 
+#[path = "main/checks.rs"]
+mod checks;
 #[path = "main/front.rs"]
 mod front;
 #[path = "main/setup.rs"]
@@ -69,19 +71,19 @@ fn dispatch(command: Command) -> u8 {
 
 /// The main job with the two children of the original.
 fn run(options: &cli::RunOptions) -> u8 {
-    keep(&options.common, &|machine| front::profile(options, machine))
+    keep(&options.common, &setup::FrontEnd { load: &|machine| front::profile(options, machine), needs_km: true })
 }
 
 /// The main job with any executor.
 fn supervise(options: &cli::SuperviseOptions) -> u8 {
     match front::configured(options) {
-        Ok(loaded) => keep(&options.common, &|_| Ok(loaded.clone())),
+        Ok(loaded) => keep(&options.common, &setup::FrontEnd { load: &|_| Ok(loaded.clone()), needs_km: false }),
         Err(refused) => refuse(&refused),
     }
 }
 
 /// The supervisor, whatever the front end. A signal that comes during set-up waits for the loop.
-fn keep(options: &cli::CommonOptions, front: setup::FrontEnd<'_>) -> u8 {
+fn keep(options: &cli::CommonOptions, front: &setup::FrontEnd<'_>) -> u8 {
     memory::use_one_arena();
     let prepared = Signals::take_over().and_then(|signals| setup::prepare(options, front, signals));
     match prepared {

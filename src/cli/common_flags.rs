@@ -112,6 +112,13 @@ pub(super) const fn log_stall<O: Common>() -> Flag<O> {
         .sets(|o, v| put(&mut o.common().log_stall, value::span(v).map(Some)))
 }
 
+pub(super) const fn checks<O: Common>() -> Flag<O> {
+    About::new(Group::Minion, "checks", BOOL)
+        .default("true")
+        .help("Make the checks of minion doctor when the children have started, and say on standard error what is not ok.")
+        .sets(|o, v| put(&mut o.common().checks, value::boolean(v)))
+}
+
 pub(super) const fn log_format<O: Common>() -> Flag<O> {
     About::new(Group::Minion, "log-format", Value::Choice(setting::LOG_FORMAT))
         .default("text")

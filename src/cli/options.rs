@@ -96,6 +96,8 @@ pub struct CommonOptions {
     pub log: LogSettings,
     /// `--log-stall`: how long a child is held back before its output is dropped, when its log cannot be written.
     pub log_stall: Option<Duration>,
+    /// `--checks`: what `minion doctor` would find wrong is said at the start.
+    pub checks: bool,
     /// `--log-format`: minion's own log.
     pub log_format: LogFormat,
     /// `-v`: minion's own verbosity.
@@ -312,6 +314,7 @@ impl Default for CommonOptions {
             grace: None,
             log: LogSettings::default(),
             log_stall: None,
+            checks: true,
             log_format: LogFormat::Text,
             verbosity: 0,
             notices: Vec::new(),

@@ -12,7 +12,7 @@ const DURATION: Value = Value::Text("DURATION");
 
 /// Every flag that minion itself reads, in the order of the help. What the original had keeps its name and default; the
 /// shared ones go to the executor too. [GO-03] [GO-04]
-pub(super) static RUN: [Flag<RunOptions>; 35] = [
+pub(super) static RUN: [Flag<RunOptions>; 36] = [
     About::new(Group::Children, "km-binary", Value::File)
         .help(
             "The km that both children are commands of. Without it: a km beside minion, then in the sandbox, then in \
@@ -120,6 +120,7 @@ pub(super) static RUN: [Flag<RunOptions>; 35] = [
         .default("false")
         .help("Print the two children as a file for minion supervise --config, and start nothing.")
         .sets(|o, v| put(&mut o.print_config, value::boolean(v))),
+    common::checks(),
     common::log_format(),
     help_flag(),
     version_flag(),

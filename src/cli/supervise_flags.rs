@@ -27,7 +27,7 @@ impl common::Common for Read {
 }
 
 /// Every flag, in the order of the help.
-pub(super) static SUPERVISE: [Flag<Read>; 20] = [
+pub(super) static SUPERVISE: [Flag<Read>; 21] = [
     About::new(Group::File, "config", Value::File)
         .help("The file that names the sidecars, and the executor where the command line does not.")
         .sets(|o, v| put(&mut o.options.config, Ok(Some(v.into())))),
@@ -66,6 +66,7 @@ pub(super) static SUPERVISE: [Flag<Read>; 20] = [
         .default("0")
         .help("The verbosity of minion's own log.")
         .sets(|o, v| put(&mut o.options.common.verbosity, value::int32(v))),
+    common::checks(),
     common::log_format(),
     help_flag(),
     version_flag(),

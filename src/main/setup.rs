@@ -5,6 +5,7 @@
 //! 3. the placement, the tasks of the front end, the logs: all errors of set-up come from here, and nothing is started yet
 //! 4. the loop: the first children, then the log thread
 
+use crate::checks::Checks;
 use crate::front::Machine;
 use minion::cgroup::{OomWatch, Placement, Validated, Verdict};
 use minion::cli::{CgroupAttach, CgroupDrift, CommonOptions, LogFormat};
@@ -15,7 +16,7 @@ use minion::log::{Diagnostics, LogThread, Policy};
 use minion::mesos::Environment;
 use minion::namespace;
 use minion::process::{signals::Signals, startup};
-use minion::supervisor::{self, About, Drifted, Manager, Plan, Planned, Surroundings};
+use minion::supervisor::{self, About, Drifted, Manager, Plan, Planned, Surroundings, Work};
 use minion::task::ending;
 use minion::task::spec::{LogSettings, StdoutMode};
 use minion::trace::{self, Format};
@@ -29,11 +30,16 @@ const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 /// How long the last lines may take when set-up failed.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// What is to be run on a machine, and how its logs are kept: a front end.
-pub(crate) type FrontEnd<'a> = &'a dyn Fn(&Machine) -> Result<Loaded>;
+/// Where the tasks come from.
+pub(crate) struct FrontEnd<'a> {
+    /// What is to be run on a machine, and how its logs are kept.
+    pub(crate) load: &'a dyn Fn(&Machine) -> Result<Loaded>,
+    /// Whether all of it are commands of km.
+    pub(crate) needs_km: bool,
+}
 
 /// Sets everything up and supervises. Gives the exit code; an error is one that came before there was a log.
-pub(crate) fn prepare(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals) -> Result<u8> {
+pub(crate) fn prepare(options: &CommonOptions, front: &FrontEnd<'_>, signals: Signals) -> Result<u8> {
     let format = match options.log_format {
         LogFormat::Text => Format::Text,
         LogFormat::Json => Format::Json,
@@ -55,7 +61,7 @@ pub(crate) fn prepare(options: &CommonOptions, front: FrontEnd<'_>, signals: Sig
     Ok(code)
 }
 
-fn set_up(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals, diagnostics: &Diagnostics) -> Result<Plan> {
+fn set_up(options: &CommonOptions, front: &FrontEnd<'_>, signals: Signals, diagnostics: &Diagnostics) -> Result<Plan> {
     startup::close_inherited_fds_on_exec()?;
     startup::become_subreaper()?;
     startup::require_pidfds()?;
@@ -63,7 +69,8 @@ fn set_up(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals, diagno
     let machine = Machine::discover(&options.mesos_cgroup_prefix)?;
     let cgroups = cgroups(options, &machine.placement)?;
     let oom = cgroups.as_ref().and_then(watch_oom);
-    let loaded = front(&machine)?;
+    let loaded = (front.load)(&machine)?;
+    let beside = Checks::new(options, &loaded, front.needs_km).map(|checks| -> Work { Box::new(move || checks.say()) });
     let given = loaded.grace;
     let (tasks, logs) = logs(loaded, diagnostics)?;
     let drifted = match options.cgroup_drift {
@@ -73,7 +80,7 @@ fn set_up(options: &CommonOptions, front: FrontEnd<'_>, signals: Signals, diagno
     let grace = grace(given, &machine.environment);
     let (about, budget) = (About { container: container(&machine.placement), grace }, ending::budget(grace));
     let surroundings = Surroundings { cgroups, drifted, oom, mounts };
-    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&machine.variables), about })
+    Ok(Plan { tasks, budget, signals, logs, surroundings, manager: manager(&machine.variables), about, beside })
 }
 
 /// The service manager that started minion, where one did (`sd_notify(3)`).

@@ -10,7 +10,9 @@
 //! The thread that calls [`run`] forks every child and must be the main one. It never waits for a disk: files are the log
 //! thread's business.
 
+mod beside;
 mod control;
+mod life;
 mod logs;
 mod manager;
 mod notify;
@@ -23,6 +25,7 @@ mod run;
 mod start;
 mod words;
 
+pub use beside::Work;
 pub use control::About;
 pub use manager::Manager;
 pub use place::{Drifted, Surroundings};
@@ -32,10 +35,10 @@ use crate::error::Result;
 use crate::log::{LogId, LogThread};
 use crate::process::signals::{self, Signals};
 use crate::process::tree::{self, Children};
-use crate::process::{Pidfd, WaitStatus, memory, reap, spawn};
+use crate::process::{memory, reap, spawn};
 use crate::task::spec::ReadyWay;
-use crate::task::state::{Event, Part};
-use crate::task::{Core, Exit, Input, Outcome, Output, TaskId, TaskSpec};
+use crate::task::{Core, Input, Outcome, Output, TaskSpec};
+use beside::Beside;
 use notify::Notify;
 use orphans::Owners;
 use reactor::{Reactor, Source};
@@ -52,6 +55,9 @@ const LAST_BYTES: Duration = Duration::from_millis(500);
 
 /// How long the last try to end everything may take, when the loop failed or the time is over: part of the same second.
 const LAST_KILLS: Duration = Duration::from_millis(300);
+
+/// How long a run that has failed waits for what is done beside. Part of the same second.
+const LAST_CHECKS: Duration = Duration::from_millis(100);
 
 /// A task and where its output goes.
 #[derive(Debug)]
@@ -92,6 +98,8 @@ pub struct Plan {
     pub manager: Option<Manager>,
     /// What operators are told beside.
     pub about: About,
+    /// What is done on a thread of its own when the first children have started, whatever the loop does.
+    pub beside: Option<Work>,
 }
 
 /// The supervisor at work.
@@ -101,6 +109,7 @@ struct Supervisor {
     reactor: Reactor,
     signals: Signals,
     logs: LogThread,
+    beside: Beside,
     surroundings: Surroundings,
     manager: Option<Manager>,
     children: Children,
@@ -130,6 +139,10 @@ pub fn run(plan: Plan) -> Result<Outcome> {
     let outcome = supervisor.supervise();
     match &outcome {
         Ok(outcome) => {
+            if outcome.code() != 0 {
+                // What is odd here may be why.
+                supervisor.beside.finish(LAST_CHECKS);
+            }
             supervisor.check_hazards();
             supervisor.last_words(*outcome);
         }
@@ -169,6 +182,7 @@ impl Supervisor {
             reactor,
             signals: plan.signals,
             logs: plan.logs,
+            beside: Beside::new(plan.beside),
             surroundings: plan.surroundings,
             manager: plan.manager,
             children,
@@ -200,6 +214,9 @@ impl Supervisor {
         }
         loop {
             self.decide()?;
+            if self.beside.is_waiting() && !self.slots.iter().any(Slot::is_at_gate) {
+                self.beside.begin();
+            }
             if let Some(outcome) = self.outcome {
                 return self.last_look(outcome);
             }
@@ -298,93 +315,6 @@ impl Supervisor {
             }
         }
         Ok(())
-    }
-
-    /// Hears from a starting child.
-    fn read_report(&mut self, task: TaskId) {
-        let slot = &mut self.slots[task];
-        let Some(run) = &mut slot.run else { return };
-        let Some(report) = &run.report else { return };
-        let mut failed = None;
-        match report.read() {
-            spawn::Progress::Pending => return,
-            // Killed at the gate, by whomever: how it ended comes with its death.
-            spawn::Progress::Executed if tree::Process::read(run.pid).is_ok_and(|process| !process.executed) => {}
-            spawn::Progress::Executed => {
-                match run.part {
-                    Part::Before => info!(task = %slot.spec.name, pid = run.pid, "runs its hook before the start"),
-                    Part::Main => info!(task = %slot.spec.name, pid = run.pid, state = "running", "started"),
-                    Part::After => info!(task = %slot.spec.name, pid = run.pid, "runs its hook after the end"),
-                }
-                self.inputs.push_back(Input::Task(task, Event::Executed));
-            }
-            spawn::Progress::Failed(failure) => {
-                run.failed = true;
-                let step = failure.while_doing(format_args!("start {}", slot.spec.name));
-                error!(task = %slot.spec.name, pid = run.pid, errno = step.errno(), "{step}");
-                failed = Some(step.to_string());
-            }
-        }
-        if let Some(report) = run.report.take() {
-            self.reactor.remove(&report);
-        }
-        if let Some(text) = failed {
-            self.note("start-failed", Some(task), text);
-        }
-    }
-
-    /// The main process is dead: reaps it.
-    fn main_died(&mut self, task: TaskId) {
-        // Its last words first: whether exec failed, and whether another process is to take its place, decide what kind of
-        // end this is.
-        self.read_report(task);
-        self.hear(task);
-        let slot = &mut self.slots[task];
-        let Some(run) = &mut slot.run else { return };
-        let Some(main) = &run.main else { return };
-        let exit = match main.reap() {
-            Ok(None) => return,
-            Ok(Some(_)) if run.failed => Exit::NotStarted,
-            Ok(Some(WaitStatus::Exited(code))) => Exit::Code(code),
-            Ok(Some(WaitStatus::Killed { signal, core })) => Exit::Signal { signal, core },
-            Err(cause) => {
-                // Nobody else reaps our children; but were it so, the task must not hang on it.
-                error!(task = %slot.spec.name, "reap: {cause}");
-                Exit::Signal { signal: 0, core: false }
-            }
-        };
-        if let Some(main) = run.main.take() {
-            self.reactor.remove(&main);
-        }
-        if let Some(ready) = run.ready.take() {
-            self.reactor.remove(&ready);
-        }
-        if exit.is_success() && self.adopt(task) {
-            return;
-        }
-        if self.slots[task].run.as_ref().is_some_and(|run| run.part == Part::Main) {
-            self.slots[task].last = Some(exit);
-        }
-        self.give_up_question(task, "it has ended");
-        self.inputs.push_back(Input::Task(task, Event::Exited(exit)));
-    }
-
-    /// A daemon that forked away and named its main process (`MAINPID=`): that one takes the place of the dead one.
-    fn adopt(&mut self, task: TaskId) -> bool {
-        let slot = &mut self.slots[task];
-        let Some(run) = &mut slot.run else { return false };
-        let Some(pid) = run.announced.take() else { return false };
-        // An orphan is our child by now, and ours alone to reap: its number is pinned.
-        let is_child = tree::Process::read(pid).is_ok_and(|process| process.parent == self.children.parent());
-        let Some(main) = Pidfd::open(pid).ok().filter(|_| is_child) else { return false };
-        if let Err(failure) = self.reactor.add(&main, Source::Child(task), EventFlags::IN) {
-            error!(task = %slot.spec.name, pid, "{failure}");
-            return false;
-        }
-        info!(task = %slot.spec.name, pid, "its main process is this one now");
-        run.pid = pid;
-        run.main = Some(main);
-        true
     }
 }
 

@@ -113,6 +113,11 @@ impl Slot {
         }
     }
 
+    /// Whether it is not decided whether its program runs.
+    pub(super) fn is_at_gate(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.report.is_some())
+    }
+
     /// The pid of the main process while it is not reaped.
     pub(super) fn live_pid(&self) -> Option<i32> {
         self.run.as_ref().filter(|run| run.main.is_some()).map(|run| run.pid)

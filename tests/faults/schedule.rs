@@ -14,6 +14,7 @@ pub struct Fault {
 /// a mistake gets: EBADF, EFAULT.
 const ERRNOS: &[(&str, &[&str])] = &[
     ("accept4", &["EMFILE", "ECONNABORTED", "ENOMEM", "EINTR"]),
+    ("access", &["EACCES", "EIO", "ENOENT", "ENOMEM"]),
     ("bind", &["EADDRINUSE", "EACCES", "ENOSPC", "EROFS"]),
     ("chdir", &["EACCES", "ENOENT"]),
     ("clone", &["EAGAIN", "ENOMEM", "EPERM"]),
@@ -57,6 +58,7 @@ const ERRNOS: &[(&str, &[&str])] = &[
     ("setpgid", &["EACCES", "EPERM"]),
     ("signalfd4", &["EMFILE", "ENOMEM", "ENODEV"]),
     ("socket", &["EMFILE", "ENOMEM", "EACCES", "EAFNOSUPPORT"]),
+    ("statfs", &["EIO", "EINTR", "ENOSYS", "ENOMEM"]),
     ("statx", &["EACCES", "ENOENT", "ENOSYS"]),
     ("tgkill", &["ESRCH"]),
     ("timerfd_create", &["EMFILE", "ENOMEM"]),

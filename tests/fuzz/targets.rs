@@ -144,12 +144,13 @@ fn stat_lines(data: &[u8]) {
     if let Some(process) = Process::parse(data) {
         // A name with everything in it that a line has does not move the fields.
         let line = format!(
-            "{} (a) R (\n) {} {} {} {} 0",
+            "{} (a) R (\n) {} {} {} {} 0 -1 {}",
             process.pid,
             char::from(process.state),
             process.parent,
             process.group,
-            process.session
+            process.session,
+            if process.executed { 0 } else { 0x40 }
         );
         if process.state.is_ascii() && process.state != b' ' && process.state != b')' {
             assert_eq!(Process::parse(line.as_bytes()), Some(process), "{line}");

@@ -1,0 +1,84 @@
+//! Work beside the loop, which waits for nobody: the checks of the doctor, whose disk may hang.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::Builder;
+use std::time::Duration;
+use tracing::info;
+
+/// What is done beside.
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// Address space of its stack; only what is used of it becomes memory, and only for a moment.
+const STACK: usize = 256 * 1024;
+
+/// Work that is to begin, goes on, or is over.
+pub(super) enum Beside {
+    /// Nothing has begun.
+    Waiting(Work),
+    /// The channel is closed when it is over.
+    Begun(Receiver<()>),
+    /// There is nothing to do.
+    Nothing,
+}
+
+impl Beside {
+    pub(super) fn new(work: Option<Work>) -> Self {
+        work.map_or(Self::Nothing, Self::Waiting)
+    }
+
+    /// Whether it waits for its time.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self, Self::Waiting(_))
+    }
+
+    /// Does it on a thread of its own. Best effort: where no thread can be had, the children matter more.
+    pub(super) fn begin(&mut self) {
+        let Self::Waiting(work) = std::mem::replace(self, Self::Nothing) else { return };
+        let (at_end, over) = channel();
+        let body = move || {
+            let _at_end = at_end;
+            work();
+        };
+        match Builder::new().name("minion-beside".to_owned()).stack_size(STACK).spawn(body) {
+            Ok(_) => *self = Self::Begun(over),
+            Err(cause) => info!("no thread for the checks: {cause}"),
+        }
+    }
+
+    /// Waits until what has begun is over, but no longer than this.
+    pub(super) fn finish(&mut self, limit: Duration) {
+        if let Self::Begun(over) = self {
+            // Nothing is ever sent: it is closed, or the time is over.
+            let _ = over.recv_timeout(limit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, mpsc};
+
+    #[test]
+    fn it_is_waited_for_and_no_longer_than_that() {
+        let done = Arc::new(AtomicBool::new(false));
+        let mut beside = Beside::new(Some(Box::new({
+            let done = Arc::clone(&done);
+            move || done.store(true, Ordering::Release)
+        })));
+        beside.finish(Duration::from_secs(10)); // it has not begun
+        assert!(beside.is_waiting() && !done.load(Ordering::Acquire));
+        beside.begin();
+        beside.finish(Duration::from_secs(10));
+        assert!(done.load(Ordering::Acquire));
+
+        let (let_go, held) = mpsc::channel::<()>();
+        let mut hangs = Beside::new(Some(Box::new(move || {
+            let _ = held.recv();
+        })));
+        hangs.begin();
+        hangs.finish(Duration::from_millis(1));
+        drop(let_go);
+    }
+}
