@@ -1,5 +1,6 @@
 //! The cgroup mounts of `/proc/<pid>/mountinfo`.
 
+use crate::process::mountinfo::{Line, Mounts, unescape};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -42,95 +43,47 @@ impl Mount {
     }
 }
 
-/// The mounts of cgroup hierarchies, in the kernel's order; of several on one point only the last, which hides the others.
+/// The mounts of cgroup hierarchies that no other mount hides, in the kernel's order.
 pub(super) fn cgroups(text: &[u8]) -> Vec<Mount> {
-    let mut mounts: Vec<Mount> = Vec::new();
-    for mount in text.split(|byte| *byte == b'\n').filter_map(parse) {
-        mounts.retain(|earlier| earlier.point != mount.point);
-        mounts.push(mount);
-    }
-    mounts
+    Mounts::parse(text).visible().filter_map(of_cgroup).collect()
 }
 
-/// `36 35 0:30 /root /point rw,noatime shared:1 - cgroup cgroup rw,cpu`: any number of tags stands before the dash. [KF-21]
-fn parse(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|byte| *byte == b' ').skip(2);
-    let device = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
-    let (root, point) = (fields.next()?, fields.next()?);
-    let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
-    let version = match fields.next()? {
+fn of_cgroup(line: &Line<'_>) -> Option<Mount> {
+    let version = match line.kind {
         b"cgroup" => Version::V1,
         b"cgroup2" => Version::V2,
         _ => return None,
     };
-    let options = fields.nth(1)?;
+    let text = |field| OsString::from_vec(unescape(field).into_owned());
     Some(Mount {
         version,
-        device: (device.0.parse().ok()?, device.1.parse().ok()?),
-        root: unescape(root).into(),
-        point: unescape(point).into(),
-        options: unescape(options),
+        device: line.device,
+        root: text(line.root).into(),
+        point: text(line.point).into(),
+        options: text(line.options),
     })
-}
-
-/// Blank, tab, line feed and backslash stand as `\` and three octal digits. [KF-21]
-fn unescape(field: &[u8]) -> OsString {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let [first, after @ ..] = rest {
-        match after {
-            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] if *first == b'\\' => {
-                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
-                rest = tail;
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    OsString::from_vec(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn one(line: &str) -> Mount {
-        parse(line.as_bytes()).unwrap()
+        cgroups(line.as_bytes()).pop().unwrap()
     }
 
     #[test]
-    fn a_line_is_read_with_any_number_of_tags() {
-        for tags in ["", "shared:9 ", "master:1 propagate_from:2 unbindable "] {
-            let mount =
-                one(&format!("33 31 0:30 / /sys/fs/cgroup/cpu rw,relatime {tags}- cgroup cgroup rw,cpu,cpuacct"));
-            assert_eq!((mount.version, mount.device), (Version::V1, (0, 30)));
-            assert_eq!(
-                (mount.root.as_path(), mount.point.as_path()),
-                (Path::new("/"), Path::new("/sys/fs/cgroup/cpu"))
-            );
-            assert!(mount.has(OsStr::new("cpuacct")) && !mount.has(OsStr::new("cpua")));
-        }
+    fn a_line_is_read_with_its_options() {
+        let mount = one("33 31 0:30 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct");
+        assert_eq!((mount.version, mount.device), (Version::V1, (0, 30)));
+        assert_eq!((mount.root.as_path(), mount.point.as_path()), (Path::new("/"), Path::new("/sys/fs/cgroup/cpu")));
+        assert!(mount.has(OsStr::new("cpuacct")) && !mount.has(OsStr::new("cpua")));
+        assert!(one("1 2 0:3 / /x rw - cgroup  rw,name=systemd").has(OsStr::new("name=systemd")), "an empty source");
     }
 
     #[test]
-    fn other_file_systems_and_broken_lines_are_skipped() {
-        for line in [
-            "",
-            "22 27 0:21 / /proc rw - proc proc rw",
-            "1 2 0:3 / /x rw cgroup cgroup rw",
-            "1 2 0 / /x rw - cgroup c rw",
-            "1 2 0:3 / /cgroup2 rw - tmpfs cgroup2 rw",
-        ] {
-            assert_eq!(parse(line.as_bytes()), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn an_empty_source_leaves_the_options_in_place() {
-        assert!(one("1 2 0:3 / /x rw - cgroup  rw,name=systemd").has(OsStr::new("name=systemd")));
+    fn other_file_systems_are_left_out() {
+        assert_eq!(cgroups(b"22 27 0:21 / /proc rw - proc proc rw\n1 2 0:3 / /cgroup2 rw - tmpfs cgroup2 rw\n"), []);
     }
 
     #[test]
@@ -141,12 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn of_two_mounts_on_one_point_the_later_is_seen() {
-        let text = b"1 2 0:3 / /x rw - cgroup c rw,pids\n2 2 0:3 /mesos/c1 /x rw - cgroup c rw,pids\n";
-        assert_eq!(
-            cgroups(text).iter().map(|mount| mount.root.as_path()).collect::<Vec<_>>(),
-            [Path::new("/mesos/c1")]
-        );
+    fn a_mount_that_another_file_system_covers_is_not_seen() {
+        let text = b"9 8 0:2 / /sys rw - sysfs s rw\n1 9 0:3 / /sys/fs/cgroup rw - cgroup2 c rw\n\
+            2 1 0:4 / /sys/fs/cgroup rw - tmpfs t rw\n3 2 0:5 / /sys/fs/cgroup/pids rw - cgroup c rw,pids\n";
+        let points: Vec<_> = cgroups(text).into_iter().map(|mount| (mount.version, mount.point)).collect();
+        assert_eq!(points, [(Version::V1, PathBuf::from("/sys/fs/cgroup/pids"))]);
     }
 
     #[test]
@@ -159,12 +111,5 @@ mod tests {
         assert_eq!(reach("/../../c1/leaf", "/../../c1/leaf"), Some(PathBuf::new()));
         assert_eq!(reach("/", "/../../c1/leaf"), None);
         assert_eq!(reach("/..", "/../../c1/leaf"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = cgroups(&text);
-        }
     }
 }

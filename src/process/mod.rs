@@ -11,6 +11,7 @@
 //! - [`signals`]: the signals of the process as a file descriptor.
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
 //! - [`procfs`]: reading files of `/proc`.
+//! - [`mountinfo`]: reading one of them, and which of its mounts a path leads to.
 //! - `thread`: making one under a seccomp profile that does not know `clone3`.
 //! - [`tree`]: who descends from whom, and signalling all of them.
 
@@ -18,6 +19,7 @@
 
 pub mod attributes;
 pub mod memory;
+pub mod mountinfo;
 pub mod pidfd;
 pub mod probe;
 pub mod procfs;

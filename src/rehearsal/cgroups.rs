@@ -1,9 +1,12 @@
 //! The container's cgroups: which hierarchies, made before the fork, removed at the end.
 
 use super::proc::Process;
+use crate::cgroup::{self, Mount, Version};
 use crate::error::{During, Error, Result};
 use crate::mesos::SEPARATOR;
+use crate::process::procfs;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -45,10 +48,11 @@ pub(super) struct Group {
 impl Tree {
     /// The named v1 hierarchies that are mounted. Freezer must be: no launcher without it.
     pub(super) fn v1(root: &Path, names: &[String]) -> Result<Self> {
-        let mountinfo = fs::read_to_string("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
+        let mountinfo = procfs::read("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
+        let mounts = cgroup::mounts(&mountinfo);
         let mut hierarchies: Vec<Hierarchy> = Vec::new();
         for name in names {
-            let mount = mount_of(&mountinfo, name);
+            let mount = mount_of(&mounts, name);
             // Co-mounted controllers (cpu,cpuacct) share one directory: it is made once.
             if let Some(mount) = mount.filter(|mount| hierarchies.iter().all(|one| one.mount != *mount)) {
                 hierarchies.push(Hierarchy { name: name.clone(), mount });
@@ -275,17 +279,10 @@ fn enable_controllers(directory: &Path) {
 }
 
 /// The mount point of the whole v1 hierarchy that holds `name`: a controller, or `systemd` for name=systemd.
-fn mount_of(mountinfo: &str, name: &str) -> Option<PathBuf> {
-    let option = if name == "systemd" { "name=systemd" } else { name };
-    mountinfo.lines().find_map(|line| {
-        let (mount, kind) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ').skip(3);
-        let (root, point) = (mount.next()?, mount.next()?);
-        let mut kind = kind.split(' ');
-        let whole = kind.next()? == "cgroup" && root == "/";
-        let here = kind.nth(1)?.split(',').any(|one| one == option);
-        (whole && here).then(|| PathBuf::from(point))
-    })
+fn mount_of(mounts: &[Mount], name: &str) -> Option<PathBuf> {
+    let option = OsStr::new(if name == "systemd" { "name=systemd" } else { name });
+    let whole = |mount: &&Mount| mount.version == Version::V1 && mount.root == Path::new("/") && mount.has(option);
+    mounts.iter().find(whole).map(|mount| mount.point.clone())
 }
 
 #[cfg(test)]
@@ -303,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_hierarchy_is_found_by_its_options_and_only_whole() {
-        let of = |name| mount_of(MOUNTINFO, name);
+        let mounts = cgroup::mounts(MOUNTINFO.as_bytes());
+        let of = |name| mount_of(&mounts, name);
         assert_eq!(of("systemd").unwrap(), Path::new("/sys/fs/cgroup/systemd"));
         assert_eq!(of("memory").unwrap(), Path::new("/sys/fs/cgroup/memory"));
         assert_eq!(of("cpu"), of("cpuacct"));
