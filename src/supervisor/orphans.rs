@@ -34,12 +34,13 @@ enum Owner {
 
 /// The orphans that we inherited, each with its owner.
 ///
-/// An orphan is our own child: its pid stays its own until we reap it, so what was found out about it stays true.
+/// An orphan is our own child: its pid stays its own until we reap it, so what was found out about it stays true so long, and
+/// no longer.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     of: HashMap<i32, Owner>,
-    /// Some were undecided when their run was told to end, and belong to it.
-    late: bool,
+    /// The tasks of those that were undecided when their run was told to end, and belong to it.
+    late: HashSet<TaskId>,
 }
 
 impl Owners {
@@ -54,7 +55,9 @@ impl Owners {
             Owner::Undecided { until } if until <= Instant::now() => Owner::Nobody,
             owner @ (Owner::Task(_) | Owner::Nobody | Owner::Undecided { .. }) => owner,
         };
-        self.late |= before.is_some() && matches!(owner, Owner::Task(_));
+        if let (Some(_), Owner::Task(task)) = (before, owner) {
+            self.late.insert(task);
+        }
         self.of.insert(pid, owner);
         owner
     }
@@ -65,9 +68,14 @@ impl Owners {
         undecided.then(|| Instant::now() + LOOK_AGAIN)
     }
 
-    /// Whether somebody was decided since the last time that this was asked.
-    pub(super) fn take_late(&mut self) -> bool {
-        std::mem::take(&mut self.late)
+    /// Whether somebody was found to be the task's since the last time that this was asked.
+    pub(super) fn take_late(&mut self, task: TaskId) -> bool {
+        self.late.remove(&task)
+    }
+
+    /// Forgets those that were reaped: their numbers are given away again.
+    fn forget_all_but(&mut self, children: &[i32]) {
+        self.of.retain(|pid, _| children.contains(pid));
     }
 }
 
@@ -88,7 +96,6 @@ impl Supervisor {
                 // It is our child and dead, so this neither waits nor fails; a second look will tell if it does.
                 let status = reap::reap(pid);
                 debug!(pid, ?status, "reaped an orphan");
-                self.owners.of.remove(&pid);
             }
         }
     }
@@ -96,8 +103,10 @@ impl Supervisor {
     /// The orphans that belong to a task whose main process is dead.
     pub(super) fn leftovers(&mut self, task: TaskId) -> Result<Vec<i32>> {
         let mut found = Vec::new();
-        for pid in self.children.pids()? {
-            if self.slots.iter().any(|slot| slot.live_pid() == Some(pid)) {
+        let children = self.children.pids()?;
+        self.owners.forget_all_but(&children);
+        for pid in children {
+            if self.is_known(pid) {
                 continue;
             }
             let is_ours = match self.owners.look_at(&self.slots, pid) {
@@ -109,6 +118,11 @@ impl Supervisor {
             }
         }
         Ok(found)
+    }
+
+    /// Whether it is no orphan: a task's main process, or the command of a question.
+    fn is_known(&self, pid: i32) -> bool {
+        self.slots.iter().any(|slot| slot.live_pid() == Some(pid)) || self.task_asked_by(pid).is_some()
     }
 
     /// An orphan without any mark goes with the task that is ending when no other could have started it.
@@ -126,7 +140,7 @@ impl Supervisor {
             }
             let leftovers = self.leftovers(task)?;
             if !leftovers.is_empty() {
-                if self.owners.take_late() {
+                if self.owners.take_late(task) {
                     self.sweep_term(task)?;
                 }
                 continue;

@@ -95,3 +95,21 @@ fn a_watchdog_that_falls_silent() {
     let said = start(&sandbox, &file).wait().assert_code(112);
     assert!(said.contains("no WATCHDOG=1 for 2s"), "{said}");
 }
+
+#[test]
+fn commands_that_ask_one_task_are_no_leftovers_of_another() {
+    let sandbox = Sandbox::with_km("");
+    // One leaves something behind that has to be killed; meanwhile the other is asked all the time.
+    let leaves = sh(r#"(trap "" TERM; exec setsid sleep 1000) & exit 1"#);
+    let file = format!(
+        "{IDLE}[[sidecar]]\nname = 'asked'\ncommand = ['sleep', '1000']\n\
+         health = {{ command = ['true'], every = '1ms', timeout = '5s' }}\n\
+         [[sidecar]]\nname = 'leaves'\ncommand = {leaves}\nrestart-delay = '1ms'\nrestart-delay-max = '1ms'\n"
+    );
+    let mut minion = start(&sandbox, &file);
+    for _ in 0..3 {
+        minion.started("leaves");
+    }
+    minion.stop().assert_code(0);
+    sandbox.assert_deserted();
+}
