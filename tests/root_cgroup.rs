@@ -304,7 +304,7 @@ fn an_oom_kill_in_the_container_wakes_the_watch_and_is_counted() {
     let limit = 8 << 20;
     write(Path::new(MEMORY).join(guard.name()).join("c1/memory.limit_in_bytes"), &limit.to_string());
     let validated = on_v1(guard.name()).validate().unwrap();
-    let watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
+    let mut watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
     assert_eq!(watch.interest(), epoll::EventFlags::IN);
     let before = watch.read().unwrap();
     assert_eq!((before.kills, before.limit), (Some(0), Some(limit)));
@@ -316,7 +316,34 @@ fn an_oom_kill_in_the_container_wakes_the_watch_and_is_counted() {
     assert!(wait_readable(watch.fd(), Instant::now() + DEADLINE), "no event");
     assert!(wait_dead(eater.pid(), Instant::now() + DEADLINE), "not killed");
     assert_eq!(watch.read().unwrap().kills, Some(1));
+    assert!(wait_readable(watch.fd(), Instant::now()), "a look takes no event");
+    assert_eq!(watch.take().unwrap().and_then(|oom| oom.kills), Some(1));
     assert!(!wait_readable(watch.fd(), Instant::now()), "the event was not taken");
+    assert_eq!(watch.take().unwrap(), None);
+}
+
+#[test]
+fn reclaim_at_the_limit_is_no_lack_of_memory() {
+    need!("root", "v2memory");
+    let guard = CgroupGuard::new(&[unified()], "/c1");
+    let top = unified().join(guard.name());
+    write(top.join("cgroup.subtree_control"), "+memory");
+    let (container, leaf) = (top.join("c1"), top.join("c1/leaf"));
+    fs::create_dir(&leaf).unwrap();
+    write(container.join("cgroup.subtree_control"), "+memory");
+    write(container.join("memory.high"), &(1 << 20).to_string());
+    let validated = on_v2(guard.name()).validate().unwrap();
+    let mut watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
+
+    let mut eater = Waiting::running("read line; a=xxxxxxxxxxxxxxxx; while [ ${#a} -lt 4000000 ]; do a=$a$a; done");
+    validated.attach(eater.pid()).unwrap();
+    drop(eater.0.stdin.take());
+    assert!(wait_dead(eater.pid(), Instant::now() + DEADLINE));
+    let events = fs::read_to_string(container.join("memory.events")).unwrap();
+    assert!(!events.contains("\nhigh 0\n") && events.contains("\noom 0\n"), "{events}");
+    assert!(rustix::event::poll(&mut [PollFd::from_borrowed_fd(watch.fd(), PollFlags::PRI)], None).is_ok());
+    assert_eq!(watch.take().unwrap(), None);
+    assert_eq!(watch.read().unwrap().kills, Some(0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The container's count of processes that the kernel killed for memory.
+//! Whether the container runs out of memory, and how many of its processes the kernel killed for it.
 
 use super::directory::{self, Place, Validated};
 use super::mountinfo::Version;
@@ -11,17 +11,28 @@ use rustix::io::{Errno, pread, read, write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-/// A watch on the container's memory cgroup. One or two descriptors, no thread.
+/// A watch on the container's memory cgroup. Two descriptors, on v1 three, no thread.
 #[derive(Debug)]
 pub struct OomWatch {
     version: Version,
-    /// `memory.oom_control` or `memory.events`: holds the count, and on v2 signals its change.
+    /// `memory.oom_control` or `memory.events`: holds the counts, and on v2 signals that one of them changed.
     counter: OwnedFd,
     /// v1: becomes readable at an OOM.
     event: Option<OwnedFd>,
     cgroup: OwnedFd,
+    /// The counts that were seen last.
+    seen: Counts,
     /// For messages.
     path: PathBuf,
+}
+
+/// What of the counts speaks of an OOM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    /// How often an allocation failed at the limit: `oom`, v2 alone.
+    failures: Option<u64>,
+    /// `oom_kill`.
+    kills: Option<u64>,
 }
 
 /// What the container's memory cgroup says about itself.
@@ -60,7 +71,8 @@ impl OomWatch {
         let request = format!("{} {}", event.as_raw_fd(), counter.as_raw_fd());
         write(control, request.as_bytes()).during(watch, subject())?;
         let cgroup = place.fd.try_clone().during(watch, subject())?;
-        Ok(Self { version: Version::V1, counter, event: Some(event), cgroup, path: place.directory.clone() })
+        let path = place.directory.clone();
+        Self { version: Version::V1, counter, event: Some(event), cgroup, seen: Counts::default(), path }.begun()
     }
 
     /// The limits, and so the events, are those of the cgroup above the leaf. [ME-06]
@@ -78,11 +90,20 @@ impl OomWatch {
         };
         let path = place.candidate.mount.point.join(below);
         match file(&cgroup, "memory.events", OFlags::RDONLY) {
-            Ok(counter) => Ok(Some(Self { version: Version::V2, counter, event: None, cgroup, path })),
+            Ok(counter) => {
+                let watch = Self { version: Version::V2, counter, event: None, cgroup, seen: Counts::default(), path };
+                watch.begun().map(Some)
+            }
             // The file is there when the memory controller is enabled for this cgroup, and only then.
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(Error::io("watch for OOM in", format!("{path:?}"), error)),
         }
+    }
+
+    /// What was counted before the watch is none of its events.
+    fn begun(self) -> Result<Self> {
+        let seen = self.counts()?;
+        Ok(Self { seen, ..self })
     }
 
     /// What to put into epoll.
@@ -98,26 +119,61 @@ impl OomWatch {
         }
     }
 
-    /// Takes the event, if there is one, and reads the numbers.
+    /// Takes the event: what the cgroup says, when it ran out of memory since the last call. `None` when something else has
+    /// changed: on v2 an event comes for every reclaim at the limit too, which is everyday's. [KF-31]
     ///
     /// v1 signals before it kills, so at the event the count may still be the old one. Whether a death was an OOM is found by
-    /// reading again when the death is known: the count has moved by then. [KF-30]
-    pub fn read(&self) -> Result<Oom> {
-        if let Some(event) = &self.event {
-            match read(event, &mut [0; 8]) {
-                Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
+    /// [`read`](Self::read) when the death is known: the count has moved by then. [KF-30]
+    pub fn take(&mut self) -> Result<Option<Oom>> {
+        let signalled = match &self.event {
+            None => false,
+            Some(event) => match read(event, &mut [0; 8]) {
+                Ok(_) => true,
+                Err(Errno::AGAIN | Errno::INTR) => false,
                 Err(error) => return Err(Error::io("read OOM event of", format!("{:?}", self.path), error)),
-            }
-        }
-        let mut text = [0; 1024];
+            },
+        };
         // From the start and through the same descriptor: on v2 this is what arms the next event. [KF-31]
-        let length = pread(&self.counter, &mut text, 0).during("read OOM count of", format!("{:?}", self.path))?;
-        let kills = count(&text[..length]);
+        let counts = self.counts()?;
+        let moved = std::mem::replace(&mut self.seen, counts) != counts;
+        let is_oom = if self.event.is_some() { signalled } else { moved };
+        Ok(is_oom.then(|| self.with_memory(counts.kills)))
+    }
+
+    /// What the cgroup says now. Takes no event.
+    pub fn read(&self) -> Result<Oom> {
+        let counts = match self.version {
+            Version::V1 => self.counts()?,
+            // A read through the watched descriptor would take the event.
+            Version::V2 => {
+                let counter = file(&self.cgroup, "memory.events", OFlags::RDONLY);
+                self.counts_of(&counter.during("open OOM count of", format!("{:?}", self.path))?)?
+            }
+        };
+        Ok(self.with_memory(counts.kills))
+    }
+
+    /// How many processes were killed for memory, as [`Oom::kills`].
+    pub fn kills(&self) -> Option<u64> {
+        self.read().ok().and_then(|oom| oom.kills)
+    }
+
+    fn counts(&self) -> Result<Counts> {
+        self.counts_of(&self.counter)
+    }
+
+    fn counts_of(&self, counter: &OwnedFd) -> Result<Counts> {
+        let mut text = [0; 1024];
+        let length = pread(counter, &mut text, 0).during("read OOM count of", format!("{:?}", self.path))?;
+        Ok(Counts::of(&text[..length]))
+    }
+
+    fn with_memory(&self, kills: Option<u64>) -> Oom {
         let (limit, usage) = match self.version {
             Version::V1 => (self.number("memory.limit_in_bytes"), self.number("memory.usage_in_bytes")),
             Version::V2 => (self.number("memory.max"), self.number("memory.current")),
         };
-        Ok(Oom { kills, limit, usage })
+        Oom { kills, limit, usage }
     }
 
     fn number(&self, name: &str) -> Option<u64> {
@@ -132,9 +188,12 @@ fn file(cgroup: &OwnedFd, name: &str, access: OFlags) -> Result<OwnedFd, Errno> 
     openat(cgroup, name, access | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// The value of the line `oom_kill <n>`, the same word in both versions.
-fn count(text: &[u8]) -> Option<u64> {
-    text.split(|byte| *byte == b'\n').find_map(|line| number(line.strip_prefix(b"oom_kill ")?))
+impl Counts {
+    /// Of the lines `oom_kill <n>`, the same word in both versions, and `oom <n>`.
+    fn of(text: &[u8]) -> Self {
+        let value = |name: &[u8]| text.split(|byte| *byte == b'\n').find_map(|line| number(line.strip_prefix(name)?));
+        Self { failures: value(b"oom "), kills: value(b"oom_kill ") }
+    }
 }
 
 /// A number of bytes. Without a limit v2 says `max`, and v1 the largest whole number of pages below 2^63.
@@ -149,10 +208,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_is_the_oom_kill_line_of_either_version() {
-        assert_eq!(count(b"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"), Some(3));
-        assert_eq!(count(b"low 0\nhigh 0\nmax 9\noom 4\noom_kill 2\noom_group_kill 1\n"), Some(2));
-        assert_eq!(count(b"oom_kill_disable 0\nunder_oom 0\n"), None);
+    fn the_counts_are_the_oom_lines_of_either_version() {
+        let counts = |failures, kills| Counts { failures, kills };
+        assert_eq!(Counts::of(b"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"), counts(None, Some(3)));
+        let v2 = b"low 0\nhigh 0\nmax 9\noom 4\noom_kill 2\noom_group_kill 1\n";
+        assert_eq!(Counts::of(v2), counts(Some(4), Some(2)));
+        assert_eq!(Counts::of(b"oom_kill_disable 0\nunder_oom 0\n"), counts(None, None));
     }
 
     #[test]

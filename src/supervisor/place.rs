@@ -50,7 +50,7 @@ impl Surroundings {
 
     /// The container's OOM kills so far, where they are counted.
     pub(super) fn oom_kills(&self) -> Option<u64> {
-        self.oom.as_ref().and_then(|watch| watch.read().ok()).and_then(|oom| oom.kills)
+        self.oom.as_ref().and_then(OomWatch::kills)
     }
 }
 
@@ -107,9 +107,10 @@ impl Supervisor {
     }
 
     pub(super) fn read_oom(&mut self) {
-        let Some(watch) = &self.surroundings.oom else { return };
-        match watch.read() {
-            Ok(oom) => {
+        let Some(watch) = &mut self.surroundings.oom else { return };
+        match watch.take() {
+            Ok(None) => {}
+            Ok(Some(oom)) => {
                 warn!(
                     event = "oom",
                     kills = oom.kills,
@@ -119,7 +120,12 @@ impl Supervisor {
                 );
                 self.note("oom", None, "the container is out of memory".to_owned());
             }
-            Err(error) => warn!(event = "oom", "{error}"),
+            // The cgroup was removed: its files say so for ever, and at once.
+            Err(error) => {
+                warn!(event = "oom", "{error}; lack of memory is not watched any more");
+                self.reactor.remove(watch.fd());
+                self.surroundings.oom = None;
+            }
         }
     }
 }
