@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, Signal as Number};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Signal;
+use rustix::process::{Signal, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
@@ -103,6 +103,29 @@ fn a_sigterm_amid_a_flood_of_other_signals_is_obeyed() {
         }
         assert_stopped(minion.wait(), &sandbox);
         lifeline.assert_cut();
+    }
+}
+
+#[test]
+fn a_sigterm_is_obeyed_while_signals_come_without_end() {
+    for signal in [Signal::USR1, Signal::TERM] {
+        let sandbox = Sandbox::with_km(OBEDIENT);
+        let (lifeline, mut events) = (sandbox.lifeline(), sandbox.events("events"));
+        let minion = sandbox.start(&["--max-log-backups=1"]);
+        up(&mut events);
+        // As fast as two processors can, until there is nobody left to send to.
+        let senders: Vec<_> = (0..2)
+            .map(|_| {
+                let pidfd = minion.pidfd.try_clone().unwrap();
+                std::thread::spawn(move || while pidfd_send_signal(&pidfd, signal).is_ok() {})
+            })
+            .collect();
+        minion.signal(Signal::TERM);
+        assert_stopped(minion.wait(), &sandbox);
+        lifeline.assert_cut();
+        for sender in senders {
+            sender.join().unwrap();
+        }
     }
 }
 

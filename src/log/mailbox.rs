@@ -52,6 +52,16 @@ impl<T> Mailbox<T> {
         self.bell.ring();
     }
 
+    /// Posts only where what waits already leaves a need for it: so nothing piles up.
+    pub(super) fn post_if(&self, item: T, wanted: impl FnOnce(&[T]) -> bool) {
+        let mut items = locked(&self.items);
+        if wanted(&items) {
+            items.push(item);
+        }
+        drop(items);
+        self.bell.ring();
+    }
+
     /// Everything that was posted, in order. The bell is silent until the next post.
     pub(super) fn take(&self) -> Vec<T> {
         // Silence first: a post between the two leaves the bell ringing for nothing, the other way round it would be lost.

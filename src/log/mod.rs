@@ -206,7 +206,7 @@ impl LogThread {
 
     /// Rotates every log that is not empty, at the end of its current line.
     pub fn rotate(&self) {
-        self.commands.post(Command::Rotate);
+        self.commands.post_if(Command::Rotate, |waiting| !matches!(waiting.last(), Some(Command::Rotate)));
     }
 
     /// What a log has taken and lost so far. Reads two numbers; waits for nobody.

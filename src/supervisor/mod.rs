@@ -59,6 +59,9 @@ const LAST_KILLS: Duration = Duration::from_millis(300);
 /// How long a run that has failed waits for what is done beside. Part of the same second.
 const LAST_CHECKS: Duration = Duration::from_millis(100);
 
+/// So many signals are read in one wake: the rest is there in the next.
+const SIGNALS_PER_WAKE: usize = 16;
+
 /// A task and where its output goes.
 #[derive(Debug)]
 pub struct Planned {
@@ -116,6 +119,8 @@ struct Supervisor {
     owners: Owners,
     /// When the leftovers are looked at again, without anything that tells.
     look_again: Option<Instant>,
+    /// Whether more have died than were reaped; the signal that tells of deaths does not come again for them.
+    more_dead: bool,
     desk: control::Desk,
     /// The hazards that were told.
     hazards: Vec<cgroup::Hazard>,
@@ -188,6 +193,7 @@ impl Supervisor {
             children,
             owners: Owners::default(),
             look_again: None,
+            more_dead: false,
             hazards: Vec::new(),
             null: spawn::Stdio::null()?,
             inputs: VecDeque::new(),
@@ -237,7 +243,8 @@ impl Supervisor {
         if self.outcome.is_some() {
             return Ok(());
         }
-        self.reactor.arm(self.core.deadline().into_iter().chain(self.look_again).min())?;
+        let more_dead = self.more_dead.then(Instant::now);
+        self.reactor.arm(self.core.deadline().into_iter().chain(self.look_again).chain(more_dead).min())?;
         if std::mem::take(&mut self.rests) {
             // Best effort: it only saves memory.
             let _ = memory::release_text();
@@ -289,23 +296,30 @@ impl Supervisor {
             Source::Timer => {
                 self.reactor.timer_went_off();
                 self.inputs.push_back(Input::Tick);
+                if self.more_dead {
+                    self.reap_orphans()?;
+                }
             }
         }
         Ok(())
     }
 
+    /// Bounded, and at its end where the end begins: a flood must not come between a SIGTERM and what it asks for.
     fn read_signals(&mut self) -> Result<()> {
-        while let Some(received) = self.signals.read()? {
+        for _ in 0..SIGNALS_PER_WAKE {
+            let Some(received) = self.signals.read()? else { return Ok(()) };
             let (signal, sender) = (received.signal, received.sender);
             match signal {
                 libc::SIGCHLD => self.reap_orphans()?,
                 libc::SIGTERM | libc::SIGINT | libc::SIGHUP => {
                     info!(signal = %signals::name(signal), sender, "told to stop");
                     self.inputs.push_back(Input::Stop(signal));
+                    return Ok(());
                 }
                 libc::SIGQUIT => {
                     info!(signal = %signals::name(signal), sender, "told to stop at once");
                     self.inputs.push_back(Input::StopNow(signal));
+                    return Ok(());
                 }
                 libc::SIGUSR1 => {
                     info!(signal = %signals::name(signal), sender, "rotating the logs");

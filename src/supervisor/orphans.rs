@@ -11,6 +11,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
+/// So many deaths are looked at in one wake.
+const DEATHS_PER_WAKE: usize = 256;
+
 /// How often a sweep looks again for what was forked while it stopped everything.
 const STOP_ROUNDS: usize = 16;
 
@@ -80,9 +83,11 @@ impl Owners {
 }
 
 impl Supervisor {
-    /// Reaps every dead child that no task holds a pidfd of; the others are handed to their tasks.
+    /// Reaps dead children that no task holds a pidfd of; the others are handed to their tasks. Bounded: when they die faster
+    /// than this, signals and deadlines come in between.
     pub(super) fn reap_orphans(&mut self) -> Result<()> {
-        loop {
+        self.more_dead = false;
+        for _ in 0..DEATHS_PER_WAKE {
             let pid = match reap::peek() {
                 Ok(Some(pid)) => pid,
                 Ok(None) => return Ok(()),
@@ -98,6 +103,8 @@ impl Supervisor {
                 debug!(pid, ?status, "reaped an orphan");
             }
         }
+        self.more_dead = true;
+        Ok(())
     }
 
     /// The orphans that belong to a task whose main process is dead.
