@@ -5,9 +5,9 @@ use minion::error::Error;
 use minion::inspect::containers::{self, Order};
 use minion::inspect::enter;
 use minion::inspect::logs::{self, Request};
-use minion::inspect::render::Screen;
 use minion::log::Stamp;
 use minion::process::memory;
+use minion::render::Screen;
 use std::fs::File;
 
 /// Nothing could be told.

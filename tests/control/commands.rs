@@ -72,8 +72,8 @@ fn start_ends_the_wait_of_a_helper_that_crashed() {
     let (code, screen, _) = up.cli(&["status"]);
     assert_eq!(code, 1);
     assert!(
-        screen.contains("proxy does not run, and starts again in 59 m 59 s; it exited with 3")
-            || screen.contains("proxy does not run, and starts again in 1 h 0 m; it exited with 3"),
+        screen.contains("proxy does not run, and starts again in 59m59s; it exited with 3")
+            || screen.contains("proxy does not run, and starts again in 1h00m; it exited with 3"),
         "{screen}"
     );
     assert_eq!(up.cli(&["start", "proxy"]).1, "proxy was started\n");
