@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // what serves a test is a test
 
 mod common;
+#[path = "root_enter/ends.rs"]
+mod ends;
+#[path = "root_enter/users.rs"]
+mod users;
 
 use common::fifo::Lines;
 use common::minion::Sandbox;

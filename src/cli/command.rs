@@ -208,6 +208,7 @@ pub static COMMANDS: &[Row] = &[
     },
     hidden("stand-in", |args| Ok(Command::StandIn(args))),
     hidden("rehearsal-init", |args| Ok(Command::RehearsalInit(args))),
+    hidden("enter-keeper", views::enter_keeper),
     hidden("probe-file", |args| Ok(Command::ProbeFile(args))),
 ];
 

@@ -164,11 +164,16 @@ fn logs(args: Vec<OsString>) -> Result<Command, Usage> {
 }
 
 fn enter(args: Vec<OsString>) -> Result<Command, Usage> {
+    enter_as(None, args)
+}
+
+fn enter_as(mark: Option<String>, args: Vec<OsString>) -> Result<Command, Usage> {
     const HINT: &str = "minion enter executor -- ps";
     let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let mut own = args;
     let behind = own.split_off(at);
-    let mut options = EnterOptions { command: behind.into_iter().skip(1).collect(), ..EnterOptions::default() };
+    let command = behind.into_iter().skip(1).collect();
+    let mut options = EnterOptions { command, mark, ..EnterOptions::default() };
     let words = match read("enter", &ENTER, &mut options, own, 1)? {
         Plain::Words(words) => words,
         Plain::Instead(command) => return Ok(command),
@@ -177,6 +182,12 @@ fn enter(args: Vec<OsString>) -> Result<Command, Usage> {
     let target = word.to_str().filter(|target| !target.is_empty());
     target.ok_or_else(|| Usage::new(format!("enter: no such thing: {word:?}"), HINT))?.clone_into(&mut options.target);
     Ok(Command::Enter(options))
+}
+
+/// The process that `minion enter` starts for itself: the mark, then its own words.
+pub(super) fn enter_keeper(mut args: Vec<OsString>) -> Result<Command, Usage> {
+    let mark = if args.is_empty() { OsString::new() } else { args.remove(0) };
+    enter_as(Some(mark.to_string_lossy().into_owned()), args)
 }
 
 fn sort_key(value: &OsStr) -> Result<SortKey, Refusal> {

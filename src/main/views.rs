@@ -67,7 +67,8 @@ pub(crate) fn logs(options: &LogsOptions) -> u8 {
 /// All signals are blocked: the entered command has them, not this process.
 pub(crate) fn enter(options: EnterOptions) -> u8 {
     memory::use_one_arena();
-    let request = enter::Request { target: options.target, as_user: options.as_user, command: options.command };
+    let EnterOptions { target, as_user, command, mark } = options;
+    let request = enter::Request { target, as_user, command, mark };
     match enter::enter(&request) {
         Ok(ending) => {
             ending.complaints.iter().for_each(|complaint| {

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_frame_is_drawn_over_the_one_before_and_never_scrolls() {
         let drawn = |lines: usize| {
-            let frame: String = (0..lines).map(|line| format!("{line}\n")).collect();
+            let frame = (0..lines).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
             screen(true, Some((80, 4)), &[]).afresh(&frame)
         };
         assert_eq!(drawn(2), "\x1b[H0\x1b[K\n1\x1b[K\n\x1b[J");

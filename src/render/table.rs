@@ -59,6 +59,7 @@ impl Column {
     }
 
     /// The same, left out where there is no room for all. Only what another command or JSON tells as well.
+    #[must_use]
     pub const fn spare(self) -> Self {
         Self { spare: true, ..self }
     }

@@ -32,7 +32,7 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 /// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
 ///
 /// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), v2memory (and it has the
-/// memory controller), mountns, `prometheus_client` (its Python module).
+/// memory controller), mountns, userns (user namespaces, for nobody too), `prometheus_client` (its Python module).
 #[macro_export]
 macro_rules! need {
     ($($what:literal),+) => {
@@ -65,7 +65,8 @@ pub fn has(what: &str) -> Result<(), String> {
         "mountns" => there("/proc/self/ns/mnt"),
         "prometheus_client" => imports("prometheus_client"),
         "nobody" => nobody_may_run(minion()),
-        tool @ ("strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
+        "userns" => user_namespaces(),
+        tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
         other => panic!("no such need: {other}"),
     }
 }
@@ -82,6 +83,13 @@ fn nobody_may_run(program: &str) -> Result<(), String> {
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x", program];
     let tried = std::process::Command::new("setpriv").args(nobody).status().map_err(|e| format!("setpriv: {e}"))?;
     tried.success().then_some(()).ok_or_else(|| format!("not even {program}"))
+}
+
+/// Whether user namespaces may be made, by root and by others.
+fn user_namespaces() -> Result<(), String> {
+    let nobody = ["--reuid=65534", "--regid=65533", "--clear-groups", "unshare", "--user", "--map-root-user", "true"];
+    let tried = std::process::Command::new("setpriv").args(nobody).output().map_err(|e| format!("setpriv: {e}"))?;
+    tried.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&tried.stderr).into_owned())
 }
 
 /// Whether a program is in `PATH`, or where only root has it.

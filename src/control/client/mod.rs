@@ -127,7 +127,7 @@ fn watch(connection: &mut Connection, json: bool, screen: fn() -> Screen, out: &
 fn shown(connection: &mut Connection, json: bool, screen: &Screen) -> Result<(String, Finding)> {
     let status = status(connection)?;
     let findings = findings::of(&status);
-    let text = if json { connection.last_line().to_owned() } else { page::text(&status, &findings, screen) };
+    let text = if json { connection.last_line() } else { page::text(&status, &findings, screen) };
     Ok((text, if findings.is_empty() { Finding::Nothing } else { Finding::Something }))
 }
 
