@@ -63,7 +63,7 @@ pub fn has(what: &str) -> Result<(), String> {
             there.then_some(()).ok_or_else(|| format!("{} says {:?}", file.display(), offered.trim()))
         }
         "mountns" => there("/proc/self/ns/mnt"),
-        "prometheus_client" => imports("prometheus_client"),
+        "prometheus_client" => python_with("prometheus_client").map(drop),
         "nobody" => nobody_may_run(minion()),
         "userns" => user_namespaces(),
         tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
@@ -71,11 +71,14 @@ pub fn has(what: &str) -> Result<(), String> {
     }
 }
 
-/// Whether Python is there and has the module.
-fn imports(module: &str) -> Result<(), String> {
-    let output = std::process::Command::new("python3").args(["-c", &format!("import {module}")]).output();
-    let output = output.map_err(|error| format!("python3: {error}"))?;
-    output.status.success().then_some(()).ok_or_else(|| format!("python3 cannot import {module}"))
+/// A Python that has the module: the one in `PATH`, or the one that the distribution's packages are for.
+pub fn python_with(module: &str) -> Result<&'static str, String> {
+    let imports = |python: &&str| {
+        let tried = std::process::Command::new(python).args(["-c", &format!("import {module}")]).output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| imports(python));
+    found.ok_or_else(|| format!("no python3 has {module}: sh tests/setup"))
 }
 
 /// Whether user nobody may execute a program, which a home that is closed to others prevents.

@@ -58,7 +58,6 @@ fn until_end(keeper: &Pidfd, mut signals: Signals) -> Result<WaitStatus> {
         if let Some(status) = keeper.reap().during("wait for", "the keeper of the command")? {
             return Ok(status);
         }
-        // Only where the keeper dies do orphans come here; those that die before the sweep are reaped by it.
     }
 }
 
