@@ -2,6 +2,7 @@
 
 use super::command::{Row, WordKind, abouts, read};
 use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
+use super::json::{self, Json};
 use super::options::{Command, ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
 use super::plain::Plain;
 use super::usage::Usage;
@@ -83,6 +84,7 @@ pub(super) const CONTAINERS_ROW: Row = Row {
         "Exit codes: 0 without findings, 1 with, 2 when the trees cannot be read.",
     ],
     sections: &[],
+    json: Json::Asked(&json::CONTAINERS),
     examples: &[("minion containers --sort=memory", "the largest first"), ("minion containers --watch", "live")],
     words: WordKind::None,
     flags: || abouts(&CONTAINERS),
@@ -103,6 +105,7 @@ pub(super) const LOGS_ROW: Row = Row {
         "Exit codes: 0; 2 when there is no such log.",
     ],
     sections: &[],
+    json: Json::Never("its output is the log, byte for byte"),
     examples: &[
         ("minion logs executor -f -n 100", "the last lines, and those to come"),
         (
@@ -130,6 +133,7 @@ pub(super) const ENTER_ROW: Row = Row {
          when the command could not be executed or found.",
     ],
     sections: &[],
+    json: Json::Never("its output is the command's"),
     examples: &[
         ("minion enter executor", "a shell beside the executor"),
         ("minion enter 4711 --user -- ls -l /mnt/mesos/sandbox", "a command, as the process's user"),

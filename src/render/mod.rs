@@ -7,5 +7,5 @@ mod screen;
 mod table;
 pub mod unit;
 
-pub use screen::{Screen, Tone, clean};
+pub use screen::{Screen, Tone, clean, wrap};
 pub use table::{Cell, Column, Fit, Table};

@@ -136,7 +136,7 @@ impl Screen {
 
 /// The words of a text in lines of at most `width` characters; a word that is longer has a line of its own. What a terminal
 /// would take for a command is spelled out.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut room = 0;
     for word in text.split_whitespace() {

@@ -48,6 +48,8 @@ pub enum Verb {
         task: String,
         /// The signal, for `signal`.
         signal: Option<String>,
+        /// The answer as it came instead of its words.
+        json: bool,
     },
 }
 
@@ -74,19 +76,18 @@ pub fn run(wanted: &Wanted, verb: &Verb, screen: fn() -> Screen, out: &mut impl 
             let status = status(&mut connection)?;
             say(out, &metrics::text(&status)).map(|()| Finding::Nothing)
         }
-        Verb::Command { request, task, signal } => {
+        Verb::Command { request, task, signal, json } => {
             let line = Line {
                 minion: VERSION,
                 request: (*request).to_owned(),
                 task: Some(task.clone()),
                 signal: signal.clone(),
             };
-            match connection.ask::<Done>(&line)? {
-                Reply::Answer(done) => say(out, &format!("{}\n", done.done)).map(|()| Finding::Nothing),
-                Reply::Refused(failure) => {
-                    say(out, &format!("minion refuses: {}\n", failure.text)).map(|()| Finding::Something)
-                }
-            }
+            let (words, finding) = match connection.ask::<Done>(&line)? {
+                Reply::Answer(done) => (format!("{}\n", done.done), Finding::Nothing),
+                Reply::Refused(failure) => (format!("minion refuses: {}\n", failure.text), Finding::Something),
+            };
+            say(out, &if *json { connection.last_line() } else { words }).map(|()| finding)
         }
     };
     match result {
