@@ -98,6 +98,22 @@ fn its_terminal_hung_up_the_command_has_five_seconds_whatever_it_ignores() {
 }
 
 #[test]
+fn a_killed_keeper_leaves_the_terminal_to_the_caller_as_it_was() {
+    need!("root", "script");
+    let task = Task::plain();
+    let inner = "stty -echo -icanon; kill -KILL $PPID; sleep 300";
+    let look = "ps -o pgrp=,tpgid= -p $$; stty -a";
+    let shell = format!("{} enter {} -- sh -c '{inner}'; echo code $?; {look}", minion(), task.pid);
+    let mut typed = Typed::start(&shell);
+    typed.lines.next_with("code 137");
+    let groups = typed.lines.next();
+    let groups: Vec<&str> = groups.split_whitespace().collect();
+    assert_eq!(groups[0], groups[1], "the caller is in the foreground");
+    typed.lines.next_with(" icanon iexten echo ");
+    assert!(typed.script.wait().unwrap().success());
+}
+
+#[test]
 fn on_a_terminal_the_job_stops_goes_on_and_hears_of_a_new_size() {
     need!("root", "script");
     let task = Task::plain();

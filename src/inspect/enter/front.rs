@@ -1,5 +1,6 @@
 //! Whom the caller knows: has the caller's terminal, hands signals on, and ends what a killed keeper leaves.
 
+use super::terminal::Terminal;
 use super::{Ending, MARK, Request, sweep};
 use crate::error::{During, Error, Result};
 use crate::process::signals::Signals;
@@ -19,6 +20,9 @@ const KEEPER: &str = "enter-keeper";
 pub(super) fn stand(request: &Request) -> Result<Ending> {
     let signals = Signals::take_over()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).during("become", "a subreaper")?;
+    // Not to lend it: the keeper does, and takes it back, unless it is killed.
+    let own = |pid: rustix::process::Pid| pid.as_raw_nonzero().get();
+    let terminal = Terminal::hand_over(own(rustix::process::getpid()), own(rustix::process::getpgrp()));
     let mark =
         format!("{}.{}", std::process::id(), rustix::time::clock_gettime(rustix::time::ClockId::Monotonic).tv_nsec);
     let mut command = Command::new("/proc/self/exe");
@@ -34,6 +38,7 @@ pub(super) fn stand(request: &Request) -> Result<Ending> {
             let told = Error::new("keep", "the command", format!("its keeper was killed by signal {signal}"));
             let mut complaints = vec![told.hint("the command was ended, with all that it started")];
             complaints.extend(sweep::end_all(Some(format!("{MARK}={mark}").as_bytes())));
+            terminal.take_back();
             Ok(Ending { code: u8::try_from(128 + signal).unwrap_or(u8::MAX), complaints })
         }
     }
