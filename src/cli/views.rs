@@ -128,7 +128,10 @@ pub(super) const ENTER_ROW: Row = Row {
         "Joins every namespace of the process that is not ours, through its pidfd, and puts the command, and nothing else, into \
          its cgroups, so that its limits and accounting hold. Without a command: the task's $SHELL, else /bin/sh. It needs \
          root.",
-        "When the command ends, what it left running is ended too: nothing stays behind in the container.",
+        "When the command ends, what it left running is ended too: nothing stays behind in the container. So it is when minion \
+         enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then.",
+        "Where the task has a user namespace of its own, the command is root of that, or with --user the task's user, as far as \
+         the maps of the namespace have numbers for them.",
         "Exit codes: the command's own (128+n when signal n killed it); 125 when the task could not be entered; 126 and 127 \
          when the command could not be executed or found.",
     ],
