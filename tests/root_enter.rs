@@ -188,10 +188,7 @@ fn signals_go_to_the_command_and_its_stop_stops_minion_until_both_go_on() {
 
 #[test]
 fn on_a_terminal_the_command_is_in_the_foreground_and_the_caller_is_again_behind_it() {
-    need!("root");
-    if Command::new("script").arg("--version").output().is_err() {
-        return eprintln!("SKIP on_a_terminal: no script(1)");
-    }
+    need!("root", "script");
     let task = Task::plain();
     let look = "ps -o pgrp=,tpgid= -p $$";
     let inner = format!("stty -echo; stty size; {look}");
