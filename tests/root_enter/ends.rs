@@ -4,7 +4,7 @@ use super::common::fifo::Lines;
 use super::common::{CgroupGuard, DEADLINE, proc, wait_dead};
 use super::{Task, minion};
 use crate::need;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -65,6 +65,19 @@ fn its_keeper_killed_with_sigkill_leaves_nothing_and_is_told() {
     assert_dead(&pids);
 }
 
+#[test]
+fn killed_while_the_command_is_stopped_it_leaves_nothing_either() {
+    need!("root");
+    let task = Task::plain();
+    let mut command = task.command(&["--", "sh", "-c", "echo $$; kill -STOP $$; exec sleep 300"]);
+    let mut front = command.stdout(Stdio::piped()).spawn().unwrap();
+    let pids = pids(&Lines::of(front.stdout.take().unwrap().into()).next());
+    waitid(WaitId::Pid(Pid::from_child(&front)), WaitIdOptions::STOPPED).unwrap();
+    front.kill().unwrap();
+    front.wait().unwrap();
+    assert_dead(&pids);
+}
+
 /// `minion enter` in a shell on a terminal of its own, which `script` holds. What is written to it is typed.
 struct Typed {
     script: Child,
@@ -93,6 +106,19 @@ fn its_terminal_hung_up_the_command_has_five_seconds_whatever_it_ignores() {
     let mut typed = Typed::start(&shell);
     let pids = pids(&typed.lines.next());
     typed.script.kill().unwrap();
+    typed.script.wait().unwrap();
+    assert_dead(&pids);
+}
+
+#[test]
+fn its_terminal_hung_up_by_the_death_of_a_shell_that_tells_nobody_the_command_has_five_seconds_too() {
+    need!("root", "script");
+    let task = Task::plain();
+    let shell = format!("{} enter {} -- sh -c '{}'; true", minion(), task.pid, STUBBORN.replace('\'', "'\\''"));
+    let mut typed = Typed::start(&shell);
+    let pids = pids(&typed.lines.next());
+    let leader = proc::children(typed.script.id().cast_signed())[0];
+    kill_process(Pid::from_raw(leader).unwrap(), Signal::KILL).unwrap();
     typed.script.wait().unwrap();
     assert_dead(&pids);
 }

@@ -33,6 +33,9 @@ struct User {
 /// Runs the command for the front that `mark` begins with.
 pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     let front = front(mark)?;
+    // We stop when the command stops, and could not see the death of our front.
+    let wakes = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
+    wakes.during("ask for a signal at the death of", "whoever asked for the command")?;
     let target = Target::find(&request.target)?;
     let signals = Signals::take_over()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).during("become", "a subreaper")?;

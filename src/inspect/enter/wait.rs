@@ -8,6 +8,8 @@ use nix::sys::signal::{Signal, raise};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
+use rustix::stdio::stdin;
+use rustix::termios::isatty;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -22,21 +24,17 @@ pub(super) enum Ended {
     Front,
 }
 
-/// Waits for the end of the command. What is sent to us goes to its process group. Behind SIGHUP it has 5 s: a command that
-/// nobody can talk to any more does not stay in the container.
+/// Waits for the end of the command. What is sent to us goes to its process group. When the terminal hangs up it has 5 s more: a
+/// command that nobody can talk to does not stay in the container.
 pub(super) fn until_end(child: &Pidfd, front: &Pidfd, mut signals: Signals, terminal: &Terminal) -> Result<Ended> {
     let mut deadline: Option<Instant> = None;
+    let mut has_terminal = isatty(stdin());
     loop {
-        let mut fds =
-            [child.as_fd(), front.as_fd(), signals.as_fd()].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let left =
-            left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
-        match poll(&mut fds, left.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).during("wait for", "the command"),
+        let seen = look(child, front, &signals, has_terminal, deadline)?;
+        if seen.hung_up {
+            has_terminal = false;
+            hang_up(child, &mut deadline);
         }
-        let front_is_dead = !fds[1].revents().is_empty();
         while let Some(received) = signals.read()? {
             match received.signal {
                 libc::SIGCHLD => {
@@ -47,13 +45,9 @@ pub(super) fn until_end(child: &Pidfd, front: &Pidfd, mut signals: Signals, term
                 }
                 // What the terminal sends it sends to the group that has it.
                 libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU | libc::SIGWINCH => {}
+                libc::SIGHUP => hang_up(child, &mut deadline),
                 signal => {
                     let _ = child.signal_group(signal);
-                    if signal == libc::SIGHUP {
-                        // One that is stopped hears it when it goes on.
-                        let _ = child.signal_group(libc::SIGCONT);
-                        deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
-                    }
                 }
             }
         }
@@ -63,7 +57,7 @@ pub(super) fn until_end(child: &Pidfd, front: &Pidfd, mut signals: Signals, term
                 WaitStatus::Killed { signal, .. } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
             }));
         }
-        if front_is_dead {
+        if seen.front_is_dead {
             return Ok(Ended::Front);
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -71,6 +65,45 @@ pub(super) fn until_end(child: &Pidfd, front: &Pidfd, mut signals: Signals, term
             let _ = child.signal_group(libc::SIGKILL);
         }
     }
+}
+
+/// What else a wait has shown.
+struct Seen {
+    front_is_dead: bool,
+    hung_up: bool,
+}
+
+/// `poll`, until something happens. The shell that would hand SIGHUP on may be dead: the terminal itself tells as well.
+fn look(
+    child: &Pidfd,
+    front: &Pidfd,
+    signals: &Signals,
+    has_terminal: bool,
+    deadline: Option<Instant>,
+) -> Result<Seen> {
+    let stdin = stdin();
+    let mut fds =
+        vec![PollFd::new(front, PollFlags::IN), PollFd::new(child, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+    // A hang-up is told unasked.
+    fds.extend(has_terminal.then(|| PollFd::new(&stdin, PollFlags::empty())));
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let left = left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
+    match poll(&mut fds, left.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error).during("wait for", "the command"),
+    }
+    Ok(Seen {
+        front_is_dead: !fds[0].revents().is_empty(),
+        hung_up: fds.get(3).is_some_and(|terminal| terminal.revents().contains(PollFlags::HUP)),
+    })
+}
+
+/// One that is stopped hears it when it goes on.
+fn hang_up(child: &Pidfd, deadline: &mut Option<Instant>) {
+    for signal in [libc::SIGHUP, libc::SIGCONT] {
+        let _ = child.signal_group(signal);
+    }
+    deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
 }
 
 /// Orphans of the command came to us, the subreaper.
