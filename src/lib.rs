@@ -21,7 +21,8 @@
 //! | [`log`] | one thread for all file I/O: relay, rotation, a full disk, minion's own lines |
 //! | [`control`] | the control socket: protocol, the supervisor's side, the commands that ask it |
 //! | [`trace`] | events to lines, as text or JSON |
-//! | [`inspect`] | the commands that look: doctor, containers, inspect, why, attach, logs, enter; tables, colour, units |
+//! | [`inspect`] | the commands that look: doctor, containers, inspect, why, attach, logs, enter |
+//! | [`render`] | text for a person at a screen: tables, colour, width, units |
 //! | [`rehearsal`] | a stand-in for the agent, for `minion demo` and the tests |
 //! | [`near`] | what a mistyped name may have meant |
 //! | [`error`] | the one error: operation, subject, cause, hint |
@@ -35,6 +36,7 @@
 //! error ─▶ process ─▶ cgroup, namespace, log ─▶ supervisor ────▶ main
 //! error ─▶ process ─▶ control ─▶ supervisor, cli ──────────────▶ main
 //! mesos, process, cgroup ─▶ rehearsal, inspect ────────────────▶ main
+//! render ─▶ control, inspect ──────────────────────────────────▶ main
 //! log ─▶ trace ────────────────────────────────────────────────▶ main
 //! ```
 //!
@@ -71,6 +73,7 @@ pub mod namespace;
 pub mod near;
 pub mod process;
 pub mod rehearsal;
+pub mod render;
 pub mod supervisor;
 pub mod task;
 pub mod trace;

@@ -12,14 +12,15 @@ mod tools;
 mod views;
 
 use minion::cli::{self, Command};
-use minion::control::client::{self, Finding, Look};
+use minion::control::client::{self, Finding};
 use minion::error::Result;
 use minion::inspect::Answer;
 use minion::process::memory;
 use minion::process::signals::{self, Signals, StartMask};
 use minion::rehearsal;
+use minion::render::Screen;
 use minion::task::ExitCode as Code;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -143,11 +144,7 @@ fn demo(options: &cli::DemoOptions) -> u8 {
 
 /// Asks a running minion.
 fn control(options: &cli::ControlOptions) -> u8 {
-    let terminal = std::io::stdout().is_terminal();
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col));
-    let look = Look { width: if terminal && width > 0 { width } else { 80 }, colour: terminal && !plain, terminal };
-    match client::run(&options.which, &options.verb, look, &mut std::io::stdout()) {
+    match client::run(&options.which, &options.verb, Screen::of_stdout, &mut std::io::stdout()) {
         Ok(finding) => finding as u8,
         Err(error) => {
             say(std::io::stderr(), &format!("minion: {error}\n"));

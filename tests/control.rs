@@ -6,6 +6,8 @@ mod common;
 
 #[path = "control/commands.rs"]
 mod commands;
+#[path = "control/crowd.rs"]
+mod crowd;
 #[path = "control/finding.rs"]
 mod finding;
 #[path = "control/hostile.rs"]

@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // what serves a test is a test
 
 mod common;
+#[path = "root_enter/ends.rs"]
+mod ends;
+#[path = "root_enter/users.rs"]
+mod users;
 
 use common::fifo::Lines;
 use common::minion::Sandbox;
@@ -184,10 +188,7 @@ fn signals_go_to_the_command_and_its_stop_stops_minion_until_both_go_on() {
 
 #[test]
 fn on_a_terminal_the_command_is_in_the_foreground_and_the_caller_is_again_behind_it() {
-    need!("root");
-    if Command::new("script").arg("--version").output().is_err() {
-        return eprintln!("SKIP on_a_terminal: no script(1)");
-    }
+    need!("root", "script");
     let task = Task::plain();
     let look = "ps -o pgrp=,tpgid= -p $$";
     let inner = format!("stty -echo; stty size; {look}");

@@ -1,9 +1,11 @@
 //! The commands: one row each. A new command is a new row.
 
 use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
+use super::json::Json;
 use super::options::{Command, DemoOptions};
 use super::plain::{self, Plain};
 use super::run_flags::RUN;
+use super::status::EXIT_CODES;
 use super::supervise_flags::{self, SUPERVISE};
 use super::usage::Usage;
 use super::{complete, control, help, man, partition, tools, views};
@@ -25,6 +27,8 @@ pub struct Row {
     pub text: &'static [&'static str],
     /// Headings and paragraphs behind the flags.
     pub sections: &'static [(&'static str, &'static [&'static str])],
+    /// What it prints as JSON, and where it prints none, why.
+    pub json: Json,
     /// Command lines with what they do. Two, at the end of its help.
     pub examples: &'static [(&'static str, &'static str)],
     /// What its words may be, for a shell.
@@ -58,6 +62,9 @@ static DEMO: [Flag<DemoOptions>; 3] = [
     version_flag(),
 ];
 
+const OWN_LINES: Json =
+    Json::Never("it prints nothing on standard output; --log-format=json makes its own log lines of JSON");
+
 static COMMON: [Flag<()>; 2] = [help_flag(), version_flag()];
 
 /// Every command, in the order of the help.
@@ -72,25 +79,26 @@ pub static COMMANDS: &[Row] = &[
              logs, starts kube-proxy again when it ends, and ends everything when the executor ends.",
             "The word run may be left out when the first argument is a flag: a Mesos command line that said \"km minion \
              --flags\" says \"minion --flags\".",
-            "Exit codes: the executor's own when it ended first (128+n when signal n killed it); 0 when minion was told \
-             to stop and everything stopped; 100 for a command line that is wrong; 111 when nothing could be started; 113 \
-             when it was told to stop and something could not be ended in time.",
         ],
-        sections: &[(
-            "Executor flags",
-            &[
-                "minion knows the flags of the kubelet-executor by name and type. They are checked and go to the executor \
+        sections: &[
+            EXIT_CODES,
+            (
+                "Executor flags",
+                &[
+                    "minion knows the flags of the kubelet-executor by name and type. They are checked and go to the executor \
                  in their order, in front of --kubelet-cgroups, --cgroup-root and the two housekeeping intervals, which \
                  minion adds. A value may follow its flag behind = or as the next word; a boolean takes = only. The \
                  manual page (minion man run) lists the names.",
-                "A flag that neither minion nor the executor is known to have goes to the executor as written, with one \
+                    "A flag that neither minion nor the executor is known to have goes to the executor as written, with one \
                  warning. A slip of the pen in one of minion's flags is an error. What stands behind -- goes to the \
                  executor unread, as its last arguments.",
-                "The flags that every km command took for glog and cadvisor (--logtostderr, --vmodule, --docker_only and \
+                    "The flags that every km command took for glog and cadvisor (--logtostderr, --vmodule, --docker_only and \
                  the like) are accepted and go nowhere, as before. -v and the two housekeeping intervals do go to the \
                  executor.",
-            ],
-        )],
+                ],
+            ),
+        ],
+        json: OWN_LINES,
         examples: &[
             (
                 "minion --api-servers=http://10.0.0.1:8888 --hostname-override=agent7",
@@ -114,19 +122,22 @@ pub static COMMANDS: &[Row] = &[
             "Starts COMMAND as the executor of the Mesos container that it was started in, and the sidecars of the file \
              beside it, in their order. The executor never starts again: its end is the end of everything. Sidecars are \
              kept running. Placement, logs, the grace period and the exit codes are those of minion run.",
-            "One exit code more: 112 when the executor's readiness or health, or a start limit, ended the run.",
             "A COMMAND without a slash is looked for in PATH. The children have minion's environment.",
         ],
-        sections: &[(
-            "The file",
-            &[
-                "TOML: [executor], any number of [[sidecar]], [log] and [stop]. Unknown keys are errors; all errors are told \
+        sections: &[
+            EXIT_CODES,
+            (
+                "The file",
+                &[
+                    "TOML: [executor], any number of [[sidecar]], [log] and [stop]. Unknown keys are errors; all errors are told \
                  at once, each with line, column and what would be right. --check tells them too, and prints the plan; \
                  --print-schema describes every key.",
-                "Either COMMAND or the command of [executor] says what the executor is. A file that is wrong is exit code \
+                    "Either COMMAND or the command of [executor] says what the executor is. A file that is wrong is exit code \
                  100; a program, user or file that this machine lacks is 111.",
-            ],
-        )],
+                ],
+            ),
+        ],
+        json: OWN_LINES,
         examples: &[
             ("minion supervise -- ./executor --verbose", "any executor, alone"),
             ("minion supervise --config=k3s.toml --check", "look at the plan of a file"),
@@ -143,8 +154,10 @@ pub static COMMANDS: &[Row] = &[
         text: &[
             "Makes a sandbox, an environment and, where it may, real cgroups as a Mesos agent would, and runs minion in \
              them with stand-in children: a start, a crash and restart, a log rotation and a clean end, in under 15 s.",
+            "Exit codes: 0 when all of it was seen, 1 when it was not.",
         ],
         sections: &[],
+        json: Json::Never("it is for a person to watch; its exit code says whether all was seen"),
         examples: &[("minion demo", "watch it"), ("minion demo --keep", "and look at the logs afterwards")],
         words: WordKind::None,
         flags: || abouts(&DEMO),
@@ -171,6 +184,7 @@ pub static COMMANDS: &[Row] = &[
         summary: "Print a completion script for a shell",
         text: &["Prints a script that completes commands, flags and their values."],
         sections: &[],
+        json: Json::Never("its output is a script for a shell"),
         examples: &[
             ("minion completions bash > /etc/bash_completion.d/minion", "for bash, every user"),
             ("minion completions fish | source", "for fish, this shell"),
@@ -186,6 +200,7 @@ pub static COMMANDS: &[Row] = &[
         summary: "Print the manual page of minion or of a command, in roff",
         text: &["Prints minion(1) or, with a command, minion-COMMAND(1)."],
         sections: &[],
+        json: Json::Never("its output is roff"),
         examples: &[
             ("minion man run | man -l -", "read the page of run"),
             ("minion man > /usr/local/share/man/man1/minion.1", "install the overview"),
@@ -201,6 +216,7 @@ pub static COMMANDS: &[Row] = &[
         summary: "Print help for minion or for a command",
         text: &["Prints what --help prints."],
         sections: &[],
+        json: Json::Never("it is text for a person; the manual has the same"),
         examples: &[("minion help", "all commands, and the flags of run"), ("minion help demo", "one command")],
         words: WordKind::Command,
         flags: || abouts(&COMMON),
@@ -208,6 +224,7 @@ pub static COMMANDS: &[Row] = &[
     },
     hidden("stand-in", |args| Ok(Command::StandIn(args))),
     hidden("rehearsal-init", |args| Ok(Command::RehearsalInit(args))),
+    hidden("enter-keeper", views::enter_keeper),
     hidden("probe-file", |args| Ok(Command::ProbeFile(args))),
 ];
 
@@ -220,6 +237,7 @@ const fn hidden(name: &'static str, parse: fn(Vec<OsString>) -> Result<Command, 
         summary: "",
         text: &[],
         sections: &[],
+        json: Json::Never(""),
         examples: &[],
         words: WordKind::None,
         flags: Vec::new,

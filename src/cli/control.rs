@@ -2,6 +2,7 @@
 
 use super::command::{Row, WordKind, abouts, read};
 use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
+use super::json::{self, Json};
 use super::options::{Command, ControlOptions};
 use super::plain::Plain;
 use super::usage::Usage;
@@ -14,10 +15,7 @@ const SANDBOX: About = About::new(Group::Which, "sandbox", Value::File)
     .help("The sandbox of the minion: the directory that minion.sock is in.");
 
 static STATUS_FLAGS: [Flag<ControlOptions>; 5] = [
-    About::new(Group::Output, "json", Value::Switch)
-        .default("false")
-        .help("Print JSON with exact values: bytes, seconds, UTC.")
-        .sets(|o, v| put(&mut o.json, value::boolean(v))),
+    json("Print JSON with exact values: bytes, seconds, UTC."),
     About::new(Group::Output, "watch", Value::Switch)
         .default("false")
         .help("Print it again each second, until interrupted.")
@@ -27,9 +25,13 @@ static STATUS_FLAGS: [Flag<ControlOptions>; 5] = [
     version_flag(),
 ];
 
-static READ_FLAGS: [Flag<ControlOptions>; 3] = [sandbox(), help_flag(), version_flag()];
+static EVENTS_FLAGS: [Flag<ControlOptions>; 4] =
+    [json("Changes nothing: they are JSON in any case."), sandbox(), help_flag(), version_flag()];
 
-static COMMAND_FLAGS: [Flag<ControlOptions>; 4] = [
+static METRICS_FLAGS: [Flag<ControlOptions>; 3] = [sandbox(), help_flag(), version_flag()];
+
+static COMMAND_FLAGS: [Flag<ControlOptions>; 5] = [
+    json("Print minion's answer as it came, a line of JSON."),
     About::new(Group::Which, "target", Value::Text("MINION"))
         .help("Which minion: a pid of it or of a child, a container id or its beginning, or a sandbox.")
         .sets(|o, v| put(&mut o.which.target, Ok(Some(v.to_owned())))),
@@ -40,6 +42,11 @@ static COMMAND_FLAGS: [Flag<ControlOptions>; 4] = [
 
 const fn sandbox() -> Flag<ControlOptions> {
     SANDBOX.sets(|o, v| put(&mut o.which.sandbox, Ok(Some(PathBuf::from(v)))))
+}
+
+const fn json(help: &'static str) -> Flag<ControlOptions> {
+    let about = About::new(Group::Output, "json", Value::Switch).default("false").help(help);
+    about.sets(|o, v| put(&mut o.json, value::boolean(v)))
 }
 
 /// How a minion is found; the same words for each command.
@@ -65,6 +72,7 @@ const fn row(
         summary,
         text,
         sections: &[],
+        json: Json::Asked(&json::DONE),
         examples,
         words: WordKind::None,
         flags: || abouts(&COMMAND_FLAGS),
@@ -74,6 +82,7 @@ const fn row(
 
 pub(super) const STATUS: Row = Row {
     synopsis: "[FLAGS] [TARGET]",
+    json: Json::Asked(&json::STATUS),
     flags: || abouts(&STATUS_FLAGS),
     parse: |args| reading("status", &STATUS_FLAGS, args),
     ..row(
@@ -94,8 +103,9 @@ pub(super) const STATUS: Row = Row {
 
 pub(super) const EVENTS: Row = Row {
     synopsis: "[FLAGS] [TARGET]",
-    flags: || abouts(&READ_FLAGS),
-    parse: |args| reading("events", &READ_FLAGS, args),
+    json: Json::Always(&json::EVENTS),
+    flags: || abouts(&EVENTS_FLAGS),
+    parse: |args| reading("events", &EVENTS_FLAGS, args),
     ..row(
         "events",
         "Print what happens in a running minion, as it happens, as lines of JSON",
@@ -114,8 +124,9 @@ pub(super) const EVENTS: Row = Row {
 
 pub(super) const METRICS: Row = Row {
     synopsis: "[FLAGS] [TARGET]",
-    flags: || abouts(&READ_FLAGS),
-    parse: |args| reading("metrics", &READ_FLAGS, args),
+    json: Json::Never("OpenMetrics text is for programs already, and minion status --json has the same figures"),
+    flags: || abouts(&METRICS_FLAGS),
+    parse: |args| reading("metrics", &METRICS_FLAGS, args),
     ..row(
         "metrics",
         "Print the state of a running minion as OpenMetrics text",
@@ -231,6 +242,6 @@ fn commanding(name: &'static str, args: Vec<OsString>) -> Result<Command, Usage>
     if options.which.target.is_some() && options.which.sandbox.is_some() {
         return Err(Usage::new("two minions: --target and --sandbox", format!("minion {name} --help")));
     }
-    options.verb = Verb::Command { request: name, task, signal };
+    options.verb = Verb::Command { request: name, task, signal, json: options.json };
     Ok(Command::Control(options))
 }

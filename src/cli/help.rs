@@ -2,6 +2,8 @@
 
 use super::command::{self, Row, visible};
 use super::flag::{About, Group};
+use super::status::OTHER_EXIT_CODES;
+use crate::render::wrap;
 use std::fmt::Write as _;
 
 /// The width of the text.
@@ -16,8 +18,8 @@ pub(super) fn overview() -> String {
     for row in visible() {
         columns(&mut text, &format!("  {}", row.name), row.summary, 15);
     }
-    let run = run();
-    body(&mut text, run);
+    section(&mut text, OTHER_EXIT_CODES);
+    body(&mut text, run());
     text
 }
 
@@ -55,17 +57,24 @@ fn body(text: &mut String, row: &Row) {
             flag(text, about);
         }
     }
-    for (title, paragraphs) in row.sections {
-        let _ = write!(text, "\n{title}:");
-        for paragraph in *paragraphs {
-            text.push('\n');
-            wrapped(text, paragraph, 2);
-        }
-    }
+    row.sections.iter().for_each(|one| section(text, *one));
+    text.push_str("\nJSON:\n");
+    wrapped(text, &row.json.told(row.name), 2);
     text.push_str("\nExamples:\n");
     for (line, what) in row.examples {
         let _ = writeln!(text, "  # {what}");
         shell_line(text, line);
+    }
+}
+
+/// Long paragraphs stand apart, lines do not.
+fn section(text: &mut String, (title, paragraphs): (&str, &[&str])) {
+    let _ = writeln!(text, "\n{title}:");
+    for (nth, paragraph) in paragraphs.iter().enumerate() {
+        if nth > 0 && paragraph.len() > 2 * WIDTH {
+            text.push('\n');
+        }
+        wrapped(text, paragraph, 2);
     }
 }
 
@@ -110,19 +119,4 @@ fn shell_line(text: &mut String, line: &str) {
         let end = if at + 1 < lines.len() { " \\" } else { "" };
         let _ = writeln!(text, "{:indent$}{part}{end}", "");
     }
-}
-
-/// Words in lines of at most `width` characters.
-fn wrap(paragraph: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in paragraph.split_ascii_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

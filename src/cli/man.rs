@@ -2,6 +2,8 @@
 
 use super::command::{Row, visible};
 use super::flag::{About, Group};
+use super::json::Json;
+use super::status::OTHER_EXIT_CODES;
 use crate::hyperkube::executor;
 use std::fmt::Write as _;
 
@@ -17,6 +19,9 @@ pub(super) fn overview() -> String {
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(page, ".TP\n.B {}\n{}.", escape(row.name), line(row.summary));
     }
+    let (title, codes) = OTHER_EXIT_CODES;
+    let _ = writeln!(page, ".SH {}", line(&title.to_uppercase()));
+    paragraphs(&mut page, codes);
     page.push_str(".SH SEE ALSO\n");
     let pages: Vec<String> = visible().map(|row| format!("minion\\-{}(1)", escape(row.name))).collect();
     let _ = writeln!(page, "{}", pages.join(",\n"));
@@ -49,6 +54,7 @@ pub(super) fn of(row: &Row) -> String {
     if row.name == "run" {
         executor_flags(&mut page);
     }
+    json(&mut page, row);
     page.push_str(".SH EXAMPLES\n");
     for (command, what) in row.examples {
         let _ = writeln!(page, ".TP\n{}:\n.nf\n{}\n.fi", line(what), line(command));
@@ -80,6 +86,26 @@ fn option(page: &mut String, about: &About) {
     let _ = writeln!(page, ".TP\n.B {}\n{}", escape(&about.spelled()), line(about.help));
     if !about.default.is_empty() {
         let _ = writeln!(page, "Default: {}.", escape(about.default));
+    }
+}
+
+/// The schema, object by object.
+fn json(page: &mut String, row: &Row) {
+    let _ = writeln!(page, ".SH JSON");
+    let (what, schema) = match &row.json {
+        Json::Asked(schema) => ("--json prints one object on one line", schema),
+        Json::Always(schema) => ("Each line is an object", schema),
+        Json::Never(_) => return paragraphs(page, &[&row.json.told(row.name)]),
+    };
+    let version = format!(
+        "{what}, with \"{}\":{}. Members may be added to a version, never changed or removed. Sizes are bytes, times UTC. What \
+         went wrong is text on standard error.",
+        schema.member, schema.version
+    );
+    paragraphs(page, &[&version]);
+    for (path, members) in schema.objects {
+        let path = if path.is_empty() { "the object" } else { path };
+        let _ = writeln!(page, ".TP\n.B {}\n{}.", escape(path), line(members));
     }
 }
 

@@ -13,6 +13,7 @@ mod complete;
 mod control;
 mod flag;
 mod help;
+mod json;
 mod man;
 mod markdown;
 mod options;
@@ -20,6 +21,7 @@ mod partition;
 mod plain;
 mod run_flags;
 mod setting;
+mod status;
 mod supervise_flags;
 mod tools;
 mod usage;
@@ -28,6 +30,7 @@ mod word;
 
 pub use command::{COMMANDS, Row, SHELLS, WordKind, visible};
 pub use flag::{About, Group, Value};
+pub use json::{Json, Schema};
 pub use markdown::flags_markdown;
 pub use options::{
     AttachOptions, CgroupAttach, CgroupDrift, Command, CommonOptions, ControlOptions, DemoOptions, DoctorOptions,

@@ -245,6 +245,8 @@ pub struct EnterOptions {
     pub as_user: bool,
     /// What stands behind `--`; empty for a shell.
     pub command: Vec<OsString>,
+    /// The mark of a keeper: for minion's own use.
+    pub mark: Option<String>,
 }
 
 /// What `minion inspect` and `minion why` were told.

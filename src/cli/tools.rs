@@ -2,6 +2,7 @@
 
 use super::command::{Row, WordKind, abouts, read};
 use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
+use super::json::{self, Json};
 use super::options::{AttachOptions, Command, DoctorOptions, LookOptions};
 use super::plain::Plain;
 use super::setting;
@@ -80,6 +81,7 @@ pub(super) const DOCTOR_ROW: Row = Row {
         "Exit codes: 0 when all is ok; 1 when something is not; 2 when all that could be seen is ok and something could not.",
     ],
     sections: &[],
+    json: Json::Asked(&json::DOCTOR),
     examples: &[
         ("minion doctor", "in the sandbox of a container"),
         ("minion doctor --km-binary=/opt/km --max-log-size=100Mi --json", "with flags of minion run, for a script"),
@@ -109,6 +111,7 @@ pub(super) const INSPECT_ROW: Row = Row {
         LOOK_CODES,
     ],
     sections: &[],
+    json: Json::Asked(&json::INSPECT),
     examples: &[
         ("minion inspect proxy", "a task by its name"),
         (
@@ -129,6 +132,7 @@ pub(super) const WHY_ROW: Row = Row {
     summary: "Say what is odd about a process or a container, and what to do",
     text: &["Prints the findings of minion inspect alone.", WHO, LOOK_CODES],
     sections: &[],
+    json: Json::Asked(&json::WHY),
     examples: &[
         ("minion why 4711", "why is this process where it is?"),
         ("minion why 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11", "all processes of a container"),
@@ -151,6 +155,7 @@ pub(super) const ATTACH_ROW: Row = Row {
         "Exit codes: 0 when it is in all of them; 1 when it is not; 2 when there is no such process or container.",
     ],
     sections: &[],
+    json: Json::Asked(&json::ATTACH),
     examples: &[
         ("minion attach 4711 --to 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11", "in every hierarchy"),
         ("minion attach 4711 --to 3f2c6c1e-0b5e-4b7c-9d55-0b8e5d0c7a11 --only memory", "in one"),

@@ -2,6 +2,7 @@
 
 use super::command::{Row, WordKind, abouts, read};
 use super::flag::{About, Flag, Group, Value, help_flag, put, version_flag};
+use super::json::{self, Json};
 use super::options::{Command, ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
 use super::plain::Plain;
 use super::usage::Usage;
@@ -83,6 +84,7 @@ pub(super) const CONTAINERS_ROW: Row = Row {
         "Exit codes: 0 without findings, 1 with, 2 when the trees cannot be read.",
     ],
     sections: &[],
+    json: Json::Asked(&json::CONTAINERS),
     examples: &[("minion containers --sort=memory", "the largest first"), ("minion containers --watch", "live")],
     words: WordKind::None,
     flags: || abouts(&CONTAINERS),
@@ -103,6 +105,7 @@ pub(super) const LOGS_ROW: Row = Row {
         "Exit codes: 0; 2 when there is no such log.",
     ],
     sections: &[],
+    json: Json::Never("its output is the log, byte for byte"),
     examples: &[
         ("minion logs executor -f -n 100", "the last lines, and those to come"),
         (
@@ -125,11 +128,15 @@ pub(super) const ENTER_ROW: Row = Row {
         "Joins every namespace of the process that is not ours, through its pidfd, and puts the command, and nothing else, into \
          its cgroups, so that its limits and accounting hold. Without a command: the task's $SHELL, else /bin/sh. It needs \
          root.",
-        "When the command ends, what it left running is ended too: nothing stays behind in the container.",
+        "When the command ends, what it left running is ended too: nothing stays behind in the container. So it is when minion \
+         enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then.",
+        "Where the task has a user namespace of its own, the command is root of that, or with --user the task's user, as far as \
+         the maps of the namespace have numbers for them.",
         "Exit codes: the command's own (128+n when signal n killed it); 125 when the task could not be entered; 126 and 127 \
          when the command could not be executed or found.",
     ],
     sections: &[],
+    json: Json::Never("its output is the command's"),
     examples: &[
         ("minion enter executor", "a shell beside the executor"),
         ("minion enter 4711 --user -- ls -l /mnt/mesos/sandbox", "a command, as the process's user"),
@@ -164,11 +171,16 @@ fn logs(args: Vec<OsString>) -> Result<Command, Usage> {
 }
 
 fn enter(args: Vec<OsString>) -> Result<Command, Usage> {
+    enter_as(None, args)
+}
+
+fn enter_as(mark: Option<String>, args: Vec<OsString>) -> Result<Command, Usage> {
     const HINT: &str = "minion enter executor -- ps";
     let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let mut own = args;
     let behind = own.split_off(at);
-    let mut options = EnterOptions { command: behind.into_iter().skip(1).collect(), ..EnterOptions::default() };
+    let command = behind.into_iter().skip(1).collect();
+    let mut options = EnterOptions { command, mark, ..EnterOptions::default() };
     let words = match read("enter", &ENTER, &mut options, own, 1)? {
         Plain::Words(words) => words,
         Plain::Instead(command) => return Ok(command),
@@ -177,6 +189,12 @@ fn enter(args: Vec<OsString>) -> Result<Command, Usage> {
     let target = word.to_str().filter(|target| !target.is_empty());
     target.ok_or_else(|| Usage::new(format!("enter: no such thing: {word:?}"), HINT))?.clone_into(&mut options.target);
     Ok(Command::Enter(options))
+}
+
+/// The process that `minion enter` starts for itself: the mark, then its own words.
+pub(super) fn enter_keeper(mut args: Vec<OsString>) -> Result<Command, Usage> {
+    let mark = if args.is_empty() { OsString::new() } else { args.remove(0) };
+    enter_as(Some(mark.to_string_lossy().into_owned()), args)
 }
 
 fn sort_key(value: &OsStr) -> Result<SortKey, Refusal> {

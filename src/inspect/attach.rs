@@ -2,11 +2,11 @@
 
 use super::proc::seen::Seen;
 use super::proc::stat::Stat;
-use super::render::{Cell, Column, Fit, Screen, Table, Tone};
 use super::report::Answer;
 use super::target;
 use crate::cgroup::{Place, Validated};
 use crate::error::{Error, Result};
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::json;
@@ -154,7 +154,7 @@ fn page(stat: &Stat, outcomes: &[Outcome], screen: &Screen) -> String {
         0 => "it is where it should be; its children are where they were".to_owned(),
         failed => format!("not attached in {failed} of {}", outcomes.len()),
     };
-    let who = format!("pid {} ({}): ", stat.pid, super::render::clean(&stat.name));
+    let who = format!("pid {} ({}): ", stat.pid, crate::render::clean(&stat.name));
     table.render(screen) + &screen.paragraph(&who, &last)
 }
 

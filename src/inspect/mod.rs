@@ -12,7 +12,6 @@
 //! - [`logs`]: `minion logs`.
 //! - [`enter`]: `minion enter`, the one that starts something.
 //! - [`finding`]: what can be odd about a process.
-//! - [`render`]: tables, colour and units, for every command that shows something.
 
 mod attach;
 pub mod containers;
@@ -23,7 +22,6 @@ mod json;
 pub mod logs;
 mod page;
 mod proc;
-pub mod render;
 mod report;
 mod target;
 mod view;

@@ -2,12 +2,12 @@
 
 use super::finding::{self, Finding, Level};
 use super::proc::seen::Seen;
-use super::render::unit::{bytes, counted};
-use super::render::{Cell, Column, Fit, Screen, Table, Tone};
 use super::target::{Container, Target};
 use super::view::{Question, View};
 use super::{json, page};
 use crate::error::Result;
+use crate::render::unit::{bytes, counted};
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -4,8 +4,8 @@ use minion::cli::{AttachOptions, DoctorOptions, LookOptions};
 use minion::error::Result;
 use minion::hyperkube;
 use minion::inspect::doctor::{self, Depth, Subject};
-use minion::inspect::render::Screen;
 use minion::inspect::{self, Answer, Errand, Form, Question};
+use minion::render::Screen;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

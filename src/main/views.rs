@@ -5,9 +5,9 @@ use minion::error::Error;
 use minion::inspect::containers::{self, Order};
 use minion::inspect::enter;
 use minion::inspect::logs::{self, Request};
-use minion::inspect::render::Screen;
 use minion::log::Stamp;
 use minion::process::memory;
+use minion::render::Screen;
 use std::fs::File;
 
 /// Nothing could be told.
@@ -67,7 +67,8 @@ pub(crate) fn logs(options: &LogsOptions) -> u8 {
 /// All signals are blocked: the entered command has them, not this process.
 pub(crate) fn enter(options: EnterOptions) -> u8 {
     memory::use_one_arena();
-    let request = enter::Request { target: options.target, as_user: options.as_user, command: options.command };
+    let EnterOptions { target, as_user, command, mark } = options;
+    let request = enter::Request { target, as_user, command, mark };
     match enter::enter(&request) {
         Ok(ending) => {
             ending.complaints.iter().for_each(|complaint| {

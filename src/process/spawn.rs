@@ -31,12 +31,14 @@ pub struct Program {
     user: Option<Credentials>,
 }
 
-/// Who a child is to be. `setgroups`, `setresgid`, `setresuid`.
-#[derive(Clone, Debug)]
+/// Who a child is to be. `setgroups`, `setns`, `setresgid`, `setresuid`.
+#[derive(Debug)]
 struct Credentials {
     uid: Uid,
     gid: Gid,
     groups: Vec<Gid>,
+    /// The user namespace to join, where `uid` and `gid` are numbers in it. `groups` are numbers in ours. [KF-185]
+    namespace: Option<OwnedFd>,
 }
 
 /// Where the child's three standard fds go. Two may be the same.
@@ -71,6 +73,8 @@ pub enum Step {
     Stdio,
     /// `sigprocmask` to the empty mask
     SignalMask,
+    /// `setns` of a user namespace
+    UserNamespace,
     /// `setgroups`, `setresgid`, `setresuid`
     User,
     /// `chdir`
@@ -80,8 +84,16 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 7] =
-        [Self::ProcessGroup, Self::DeathSignal, Self::Stdio, Self::SignalMask, Self::User, Self::Directory, Self::Exec];
+    const ALL: [Self; 8] = [
+        Self::ProcessGroup,
+        Self::DeathSignal,
+        Self::Stdio,
+        Self::SignalMask,
+        Self::UserNamespace,
+        Self::User,
+        Self::Directory,
+        Self::Exec,
+    ];
 
     fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|step| *step as u8 == byte)
@@ -94,6 +106,7 @@ impl Step {
             Self::DeathSignal => "set the death signal of",
             Self::Stdio => "connect stdin, stdout and stderr of",
             Self::SignalMask => "empty the signal mask of",
+            Self::UserNamespace => "join the user namespace for",
             Self::User => "change the user of",
             Self::Directory => "change the directory of",
             Self::Exec => "exec",
@@ -150,7 +163,17 @@ impl Program {
     #[must_use]
     pub fn as_user(mut self, uid: u32, gid: u32, groups: &[u32]) -> Self {
         let groups = groups.iter().map(|group| Gid::from_raw(*group)).collect();
-        self.user = Some(Credentials { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid), groups });
+        self.user = Some(Credentials { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid), groups, namespace: None });
+        self
+    }
+
+    /// The child is to be who [`as_user`](Self::as_user) says in this user namespace: uid and gid are numbers inside, the
+    /// supplementary groups are numbers outside. The child alone joins it: nobody comes back from one.
+    #[must_use]
+    pub fn in_user_namespace(mut self, namespace: OwnedFd) -> Self {
+        if let Some(user) = &mut self.user {
+            user.namespace = Some(namespace);
+        }
         self
     }
 
@@ -274,6 +297,10 @@ fn hint(step: Step, errno: i32) -> Option<&'static str> {
             Some("it is neither a program for this architecture nor a script with a #! line")
         }
         (Step::Exec, libc::ETXTBSY) => Some("something has it open for writing: is it still being fetched?"),
+        (Step::UserNamespace, libc::EPERM) => Some(
+            "it takes CAP_SYS_ADMIN in that namespace: be root of the host, or of the namespace that it was made in",
+        ),
+        (Step::User, libc::EINVAL) => Some("the user namespace has no number for it: /proc/PID/uid_map and gid_map"),
         (Step::User, libc::EPERM) => Some("only root may become another user"),
         (Step::Exec, libc::E2BIG) => Some("arguments and environment together are too long"),
         _ => None,

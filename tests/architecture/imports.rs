@@ -8,6 +8,7 @@ use std::path::Path;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("near", &[]),
+    ("render", &[]),
     ("mesos", &["error"]),
     ("task", &["error"]),
     ("hyperkube", &["error", "mesos", "task"]),
@@ -16,9 +17,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cgroup", &["error", "mesos", "process"]),
     ("namespace", &["error", "mesos", "process"]),
     ("log", &["error", "mesos", "process"]),
-    ("inspect", &["cgroup", "error", "log", "mesos", "namespace", "process"]),
+    ("inspect", &["cgroup", "error", "log", "mesos", "namespace", "process", "render"]),
     ("trace", &["log"]),
-    ("control", &["error", "process"]),
+    ("control", &["error", "process", "render"]),
     ("supervisor", &["cgroup", "control", "error", "log", "namespace", "process", "task"]),
     ("rehearsal", &["cgroup", "error", "mesos", "process"]),
 ];

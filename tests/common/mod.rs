@@ -32,7 +32,7 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 /// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
 ///
 /// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), v2memory (and it has the
-/// memory controller), mountns, `prometheus_client` (its Python module).
+/// memory controller), mountns, userns (user namespaces, for nobody too), `prometheus_client` (its Python module).
 #[macro_export]
 macro_rules! need {
     ($($what:literal),+) => {
@@ -63,18 +63,22 @@ pub fn has(what: &str) -> Result<(), String> {
             there.then_some(()).ok_or_else(|| format!("{} says {:?}", file.display(), offered.trim()))
         }
         "mountns" => there("/proc/self/ns/mnt"),
-        "prometheus_client" => imports("prometheus_client"),
+        "prometheus_client" => python_with("prometheus_client").map(drop),
         "nobody" => nobody_may_run(minion()),
-        tool @ ("strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
+        "userns" => user_namespaces(),
+        tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
         other => panic!("no such need: {other}"),
     }
 }
 
-/// Whether Python is there and has the module.
-fn imports(module: &str) -> Result<(), String> {
-    let output = std::process::Command::new("python3").args(["-c", &format!("import {module}")]).output();
-    let output = output.map_err(|error| format!("python3: {error}"))?;
-    output.status.success().then_some(()).ok_or_else(|| format!("python3 cannot import {module}"))
+/// A Python that has the module: the one in `PATH`, or the one that the distribution's packages are for.
+pub fn python_with(module: &str) -> Result<&'static str, String> {
+    let imports = |python: &&str| {
+        let tried = std::process::Command::new(python).args(["-c", &format!("import {module}")]).output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| imports(python));
+    found.ok_or_else(|| format!("no python3 has {module}: sh tests/setup"))
 }
 
 /// Whether user nobody may execute a program, which a home that is closed to others prevents.
@@ -82,6 +86,13 @@ fn nobody_may_run(program: &str) -> Result<(), String> {
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x", program];
     let tried = std::process::Command::new("setpriv").args(nobody).status().map_err(|e| format!("setpriv: {e}"))?;
     tried.success().then_some(()).ok_or_else(|| format!("not even {program}"))
+}
+
+/// Whether user namespaces may be made, by root and by others.
+fn user_namespaces() -> Result<(), String> {
+    let nobody = ["--reuid=65534", "--regid=65533", "--clear-groups", "unshare", "--user", "--map-root-user", "true"];
+    let tried = std::process::Command::new("setpriv").args(nobody).output().map_err(|e| format!("setpriv: {e}"))?;
+    tried.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&tried.stderr).into_owned())
 }
 
 /// Whether a program is in `PATH`, or where only root has it.

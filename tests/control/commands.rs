@@ -1,8 +1,9 @@
 //! Each verb's effect on real processes.
 
-use super::common::control::{OBEDIENT, Up};
+use super::common::control::{Asker, OBEDIENT, Up};
+use super::common::minion::{Minion, Sandbox};
 use super::common::{DEADLINE, wait_dead};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[test]
 fn restart_ends_the_run_and_starts_another_at_once() {
@@ -47,6 +48,38 @@ fn stop_keeps_a_helper_down_until_start() {
 }
 
 #[test]
+fn a_helper_that_ignores_sigterm_is_killed_five_seconds_after_its_stop() {
+    // It says so when a SIGTERM comes, and goes on; so does what it left in a session of its own.
+    let script = "[ $1 = proxy ] || { echo $1 $$ >events; exec sleep 300; }\ntrap 'echo deaf >events' TERM\n\
+                  setsid sh -c 'trap \"\" TERM; echo left $$ >events; exec sleep 300' &\necho $1 $$ >events\n\
+                  while :; do sleep 300 & wait; done\n";
+    let sandbox = Sandbox::with_km(script);
+    let mut events = sandbox.events("events");
+    let mut command = sandbox.command(&[]);
+    let mut minion = Minion::spawn(&mut command);
+    minion.is_up();
+    let said: Vec<String> = (0..3).map(|_| events.next()).collect();
+    let pid = |name: &str| said.iter().find_map(|line| line.strip_prefix(name)?.trim().parse::<i32>().ok()).unwrap();
+    let mut watcher = Asker::of(&sandbox).subscribe();
+    let asked = Instant::now();
+    assert!(Asker::of(&sandbox).command("stop", "proxy").contains("was told to end"));
+    events.next_with("deaf");
+    let state = Asker::of(&sandbox).status().tasks[0].state.clone();
+    assert_eq!(state, "stopping");
+    let exited = watcher.event("exited");
+    let took = asked.elapsed();
+    assert_eq!((exited.pid, exited.code), (Some(pid("proxy")), Some(137)), "{exited:?}");
+    assert!(took >= Duration::from_secs(5) && took < DEADLINE, "{took:?}");
+    watcher.event("down");
+    for name in ["proxy", "left"] {
+        assert!(wait_dead(pid(name), Instant::now() + DEADLINE), "{name}");
+    }
+    let status = Asker::of(&sandbox).status();
+    assert_eq!((status.tasks[0].state.as_str(), status.tasks[1].pid), ("down", Some(pid("executor"))));
+    minion.stop().assert_code(0);
+}
+
+#[test]
 fn a_helper_that_is_down_does_not_hold_up_the_end() {
     let up = Up::start(OBEDIENT, &[]);
     let mut watcher = up.asker().subscribe();
@@ -72,8 +105,8 @@ fn start_ends_the_wait_of_a_helper_that_crashed() {
     let (code, screen, _) = up.cli(&["status"]);
     assert_eq!(code, 1);
     assert!(
-        screen.contains("proxy does not run, and starts again in 59 m 59 s; it exited with 3")
-            || screen.contains("proxy does not run, and starts again in 1 h 0 m; it exited with 3"),
+        screen.contains("proxy does not run, and starts again in 59m59s; it exited with 3")
+            || screen.contains("proxy does not run, and starts again in 1h00m; it exited with 3"),
         "{screen}"
     );
     assert_eq!(up.cli(&["start", "proxy"]).1, "proxy was started\n");

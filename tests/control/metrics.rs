@@ -1,6 +1,7 @@
 //! `OpenMetrics` text, read by our own strict reader and by the one of Prometheus.
 
 use super::common::control::{OBEDIENT, Up};
+use super::common::python_with;
 use crate::need;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -65,8 +66,9 @@ fn the_parser_of_prometheus_reads_it() {
     let (_, text, _) = up.cli(&["metrics"]);
     let script = "import sys\nfrom prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n\
                   print(sum(len(f.samples) for f in parse(sys.stdin.read())))";
+    let python = python_with("prometheus_client").unwrap();
     let mut python =
-        Command::new("python3").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Command::new(python).args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     python.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = python.wait_with_output().unwrap();
     assert!(output.status.success());

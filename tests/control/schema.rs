@@ -107,10 +107,10 @@ fn the_screen_fits_80_columns_and_has_no_colour_in_a_pipe() {
     for wanted in [
         "container  unknown\n",
         &format!("minion     pid {}, up ", up.minion.pid()),
-        "grace      5.0 s; everything ends within 4.0 s\n",
+        "grace      5.0s; everything ends within 4.0s\n",
         "TASK      STATE ",
         "executor  running  ",
-        "LAST EVENTS (UTC)\n",
+        "LAST EVENTS (UTC)\nTIME      TASK      EVENT    TEXT\n",
     ] {
         assert!(screen.contains(wanted), "{wanted}: {screen}");
     }

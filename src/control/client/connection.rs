@@ -72,11 +72,11 @@ impl Connection {
         text.push(b'\n');
         self.send(&text, deadline)?;
         let answer = self.line(Some(deadline))?.ok_or_else(|| self.failed("it closed the connection"))?;
-        if let Ok(failure) = serde_json::from_str::<Failure>(&answer) {
+        self.last = answer;
+        if let Ok(failure) = serde_json::from_str::<Failure>(&self.last) {
             return Ok(Reply::Refused(failure));
         }
-        let parsed = serde_json::from_str(&answer).during("understand", self.sandbox.join(SOCKET).display());
-        self.last = answer;
+        let parsed = serde_json::from_str(&self.last).during("understand", self.sandbox.join(SOCKET).display());
         parsed.map(Reply::Answer).map_err(|error| error.hint("that minion is of another version"))
     }
 

@@ -1,7 +1,7 @@
 //! What in a status wants attention, in sentences. Pure.
 
-use super::units::{size, span};
 use crate::control::protocol::{Log, Status, Task};
+use crate::render::unit::{bytes, seconds};
 
 /// Everything that is not as it should be. Empty when all is well.
 pub(super) fn of(status: &Status) -> Vec<String> {
@@ -13,7 +13,8 @@ pub(super) fn of(status: &Status) -> Vec<String> {
         findings.push(status.container.evidence.clone());
     }
     if let Some(kills) = status.oom_kills.filter(|kills| *kills > 0) {
-        findings.push(format!("the kernel killed for lack of memory in this container, {kills} times so far"));
+        let times = if kills == 1 { "once".to_owned() } else { format!("{kills} times") };
+        findings.push(format!("the kernel killed for lack of memory in this container, {times} so far"));
     }
     status.tasks.iter().for_each(|task| of_task(task, &mut findings));
     findings
@@ -25,7 +26,7 @@ fn of_task(task: &Task, findings: &mut Vec<String>) {
     match task.state.as_str() {
         "running" if !task.ready && task.hook.is_none() => findings.push(format!("{name} runs, and is not ready yet")),
         "backoff" => {
-            let wait = span(task.starts_in_seconds.unwrap_or(0.0));
+            let wait = seconds(task.starts_in_seconds.unwrap_or(0.0));
             findings.push(format!("{name} does not run, and starts again in {wait}{last}"));
         }
         "down" => findings.push(format!("{name} is kept down by a command; minion start {name}")),
@@ -44,7 +45,7 @@ fn of_log(log: &Log, findings: &mut Vec<String>) {
         findings.push(format!("{file} cannot be written: {why}"));
     }
     if log.dropped > 0 {
-        findings.push(format!("{file} lacks {} that had to be dropped; it says where", size(log.dropped)));
+        findings.push(format!("{file} lacks {} that had to be dropped; it says where", bytes(log.dropped)));
     }
 }
 

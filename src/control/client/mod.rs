@@ -5,7 +5,7 @@
 //! | `mod` | what each command line does |
 //! | `connection` | one connection, with a deadline on everything |
 //! | `find` | which minion is meant |
-//! | `screen`, `units` | status as text |
+//! | `page` | status as text |
 //! | `findings` | what in a status wants attention |
 //! | `metrics` | status as `OpenMetrics` text |
 //!
@@ -15,15 +15,14 @@ mod connection;
 mod find;
 mod findings;
 mod metrics;
-mod screen;
+mod page;
 mod tick;
-mod units;
 
 pub use find::Wanted;
-pub use screen::Look;
 
 use super::protocol::{Done, Event, Line, Status, VERSION, Welcome};
 use crate::error::{During, Error, Result};
+use crate::render::Screen;
 use connection::{Connection, Reply};
 use std::io::{self, Write};
 
@@ -49,6 +48,8 @@ pub enum Verb {
         task: String,
         /// The signal, for `signal`.
         signal: Option<String>,
+        /// The answer as it came instead of its words.
+        json: bool,
     },
 }
 
@@ -64,30 +65,29 @@ pub enum Finding {
     Unknown = 2,
 }
 
-/// Does what is wanted. An error means [`Finding::Unknown`].
-pub fn run(wanted: &Wanted, verb: &Verb, look: Look, out: &mut impl Write) -> Result<Finding> {
+/// Does what is wanted. An error means [`Finding::Unknown`]. `screen` is what `out` leads to, asked again before each frame.
+pub fn run(wanted: &Wanted, verb: &Verb, screen: fn() -> Screen, out: &mut impl Write) -> Result<Finding> {
     let mut connection = find::find(wanted)?;
     let result = match verb {
-        Verb::Status { json, watch: false } => show(&mut connection, *json, false, look, out),
-        Verb::Status { json, watch: true } => watch(&mut connection, *json, look, out),
+        Verb::Status { json, watch: false } => show(&mut connection, *json, screen, out),
+        Verb::Status { json, watch: true } => watch(&mut connection, *json, screen, out),
         Verb::Events => events(&mut connection, out),
         Verb::Metrics => {
             let status = status(&mut connection)?;
             say(out, &metrics::text(&status)).map(|()| Finding::Nothing)
         }
-        Verb::Command { request, task, signal } => {
+        Verb::Command { request, task, signal, json } => {
             let line = Line {
                 minion: VERSION,
                 request: (*request).to_owned(),
                 task: Some(task.clone()),
                 signal: signal.clone(),
             };
-            match connection.ask::<Done>(&line)? {
-                Reply::Answer(done) => say(out, &format!("{}\n", done.done)).map(|()| Finding::Nothing),
-                Reply::Refused(failure) => {
-                    say(out, &format!("minion refuses: {}\n", failure.text)).map(|()| Finding::Something)
-                }
-            }
+            let (words, finding) = match connection.ask::<Done>(&line)? {
+                Reply::Answer(done) => (format!("{}\n", done.done), Finding::Nothing),
+                Reply::Refused(failure) => (format!("minion refuses: {}\n", failure.text), Finding::Something),
+            };
+            say(out, &if *json { connection.last_line() } else { words }).map(|()| finding)
         }
     };
     match result {
@@ -108,22 +108,28 @@ fn status(connection: &mut Connection) -> Result<Status> {
     }
 }
 
-fn show(connection: &mut Connection, json: bool, clear: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
-    let status = status(connection)?;
-    let findings = findings::of(&status);
-    let text = if json { connection.last_line() } else { screen::text(&status, &findings, look) };
-    // Home, and clear from there.
-    say(out, &format!("{}{text}", if clear { "\x1b[H\x1b[2J" } else { "" }))?;
-    Ok(if findings.is_empty() { Finding::Nothing } else { Finding::Something })
+/// Once.
+fn show(connection: &mut Connection, json: bool, screen: fn() -> Screen, out: &mut impl Write) -> Result<Finding> {
+    let (text, finding) = shown(connection, json, &screen())?;
+    say(out, &text).map(|()| finding)
 }
 
 /// Until it is interrupted, or minion is gone.
-fn watch(connection: &mut Connection, json: bool, look: Look, out: &mut impl Write) -> Result<Finding> {
+fn watch(connection: &mut Connection, json: bool, screen: fn() -> Screen, out: &mut impl Write) -> Result<Finding> {
     let mut tick = tick::Tick::each_second()?;
     loop {
-        show(connection, json, look.terminal && !json, look, out)?;
+        let screen = screen();
+        let (text, _) = shown(connection, json, &screen)?;
+        say(out, &if json { text } else { screen.afresh(&text) })?;
         tick.wait()?;
     }
+}
+
+fn shown(connection: &mut Connection, json: bool, screen: &Screen) -> Result<(String, Finding)> {
+    let status = status(connection)?;
+    let findings = findings::of(&status);
+    let text = if json { connection.last_line() } else { page::text(&status, &findings, screen) };
+    Ok((text, if findings.is_empty() { Finding::Nothing } else { Finding::Something }))
 }
 
 /// Lines as they come, until minion ends or nobody reads them.

@@ -6,12 +6,12 @@ use super::history::{History, Past, spark};
 use super::page::state;
 use super::{Container, Order, Survey, survey};
 use crate::error::{During, Error, Result};
-use crate::inspect::render::{Cell, Column, Fit, Screen, Table, Tone, unit};
 use crate::process::signals::Signals;
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone, unit};
 use nix::sys::signal::{Signal, raise};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
@@ -21,9 +21,6 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The screen that the shell's lines are not on, without a cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-const HOME: &str = "\x1b[H";
-const REST_OF_LINE: &str = "\x1b[K";
-const REST_OF_SCREEN: &str = "\x1b[J";
 
 /// Shows the containers until `q`, end of input or a signal.
 pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
@@ -43,7 +40,8 @@ pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
             view.last = Some(survey);
             next = Instant::now() + EVERY;
         }
-        terminal.draw(&view.frame(&Screen::of_stdout(), rows()))?;
+        let screen = Screen::of_stdout();
+        terminal.draw(&screen.afresh(&view.frame(&screen)))?;
         let left = next.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)], Some(&left)) {
@@ -79,11 +77,6 @@ fn keys(stdin: impl std::os::fd::AsFd) -> Result<Vec<u8>> {
     }
 }
 
-fn rows() -> usize {
-    let size = tcgetwinsize(rustix::stdio::stdout()).map_or(0, |size| usize::from(size.ws_row));
-    if size == 0 { 24 } else { size }
-}
-
 struct View {
     order: Order,
     history: History,
@@ -111,7 +104,8 @@ impl View {
     }
 
     /// What fits on the screen.
-    fn frame(&self, screen: &Screen, rows: usize) -> String {
+    fn frame(&self, screen: &Screen) -> String {
+        let rows = screen.height().unwrap_or(usize::MAX);
         let Some(survey) = &self.last else { return String::new() };
         let flagged = survey.flagged();
         let width = if screen.width() >= 120 { 16 } else { 6 };
@@ -191,14 +185,7 @@ impl Terminal {
     }
 
     fn draw(&mut self, frame: &str) -> Result<()> {
-        let mut out = String::from(HOME);
-        for line in frame.split('\n') {
-            out.extend([line, REST_OF_LINE, "\r\n"]);
-        }
-        // The last line has no end, or the screen would scroll.
-        out.truncate(out.len() - 2);
-        out.push_str(REST_OF_SCREEN);
-        self.out.write_all(out.as_bytes()).during("write to", "the terminal")
+        self.out.write_all(frame.as_bytes()).during("write to", "the terminal")
     }
 
     /// ^Z: the shell has its screen back until we go on.

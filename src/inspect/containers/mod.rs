@@ -94,8 +94,8 @@ pub struct Container {
 /// All containers, and what is wrong.
 #[derive(Debug, Serialize)]
 pub struct Survey {
-    /// Of this object: 1.
-    pub schema: u32,
+    /// The version of this object.
+    pub schema: &'static str,
     /// `legacy`, `hybrid`, `unified`.
     pub layout: &'static str,
     /// The cgroups below which containers were looked for.
@@ -131,7 +131,7 @@ pub fn survey(root: Option<&str>) -> Result<Survey> {
     let branches = branches(&trees, &roots);
     let merged = merge::merge(&trees, &branches);
     let mut survey = Survey {
-        schema: 1,
+        schema: "minion.containers/1",
         layout: layout(&trees),
         roots: roots.iter().map(|root| root.display().to_string()).collect(),
         containers: merged.containers,

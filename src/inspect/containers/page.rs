@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Severity};
 use super::{Container, Survey};
-use crate::inspect::render::{Cell, Column, Fit, Screen, Table, Tone, clean, unit};
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean, unit};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ impl Survey {
             Column::new("EXECUTOR", Fit::Middle),
             Column::new("PIDS", Fit::Number),
             Column::new("MEMORY", Fit::Number),
-            Column::new("LIMIT", Fit::Number),
+            Column::new("LIMIT", Fit::Number).spare(),
             Column::new("CPU", Fit::Number),
             Column::new("OOM", Fit::Number),
-            Column::new("PRESSURE", Fit::Number),
+            Column::new("PRESSURE", Fit::Number).spare(),
             Column::new("STATE", Fit::Whole),
         ]);
         for container in &self.containers {

@@ -1,8 +1,8 @@
 //! The doctor's lines as text and as JSON.
 
 use super::{Check, Health};
-use crate::inspect::render::{Cell, Column, Fit, Screen, Table, Tone};
 use crate::inspect::report::Answer;
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
 use serde_json::json;
 
 /// The version of what `doctor --json` prints. Fields may be added to it, not changed or removed.

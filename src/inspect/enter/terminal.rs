@@ -1,38 +1,50 @@
 //! The terminal, for as long as the command has it. Its size is its own; who is in the foreground, and its modes, are ours.
 
-use rustix::process::{Pid, getpgrp};
+use rustix::process::{Pid, getpgid};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
 /// The terminal on standard input, where we had it.
 pub(super) struct Terminal {
-    lent: Option<(Pid, Termios)>,
+    lent: Option<Lent>,
+}
+
+struct Lent {
+    /// The process group of whoever called us.
+    owner: Pid,
+    command: Pid,
+    modes: Termios,
 }
 
 impl Terminal {
     /// Makes the command's process group the foreground one, before it executes: so it never reads from the background.
     ///
-    /// Nothing where standard input is no terminal, or where this process is itself in the background.
-    pub(super) fn hand_over(child: i32) -> Self {
+    /// Nothing where standard input is no terminal, or where the group of `front`, which the shell knows, is itself in the
+    /// background. Our own group never has the terminal; SIGTTOU is blocked, as all signals are, so we may give it away.
+    pub(super) fn hand_over(front: i32, command: i32) -> Self {
         let stdin = rustix::stdio::stdin();
-        let ours = isatty(stdin) && tcgetpgrp(stdin).is_ok_and(|group| group == getpgrp());
-        let (Some(child), true) = (Pid::from_raw(child), ours) else { return Self { lent: None } };
-        let lent = tcgetattr(stdin).ok().filter(|_| tcsetpgrp(stdin, child).is_ok());
-        Self { lent: lent.map(|modes| (child, modes)) }
+        let owner = || getpgid(Pid::from_raw(front)).ok().filter(|group| tcgetpgrp(stdin) == Ok(*group));
+        let lend = |owner: Pid| {
+            let command = Pid::from_raw(command)?;
+            let modes = tcgetattr(stdin).ok()?;
+            tcsetpgrp(stdin, command).ok()?;
+            Some(Lent { owner, command, modes })
+        };
+        Self { lent: if isatty(stdin) { owner().and_then(lend) } else { None } }
     }
 
-    /// Back to us, with the modes it had. SIGTTOU is blocked, as all signals are.
+    /// Back to its owner, with the modes it had.
     pub(super) fn take_back(&self) {
-        if let Some((_, modes)) = &self.lent {
+        if let Some(lent) = &self.lent {
             // Best effort: a terminal that hung up needs neither.
-            let _ = tcsetpgrp(rustix::stdio::stdin(), getpgrp());
-            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Drain, modes);
+            let _ = tcsetpgrp(rustix::stdio::stdin(), lent.owner);
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &lent.modes);
         }
     }
 
     /// To the command again, after it was stopped.
     pub(super) fn lend_again(&self) {
-        if let Some((child, _)) = &self.lent {
-            let _ = tcsetpgrp(rustix::stdio::stdin(), *child);
+        if let Some(lent) = &self.lent {
+            let _ = tcsetpgrp(rustix::stdio::stdin(), lent.command);
         }
     }
 }

@@ -7,7 +7,8 @@ use rustix::fs::{Mode, OFlags, open, readlink};
 use rustix::process::{chroot, fchdir};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The kinds of namespace, as `/proc/<pid>/ns` and `setns` call them; the one of mounts last, for behind it `/proc` is another.
+/// The kinds of namespace that we visit, as `/proc/<pid>/ns` and `setns` call them; the one of mounts last, for behind it
+/// `/proc` is another. Not the one of users: from there nobody comes back, so the command alone goes there. [KF-185]
 const KINDS: [(&str, CloneFlags); 7] = [
     ("uts", CloneFlags::CLONE_NEWUTS),
     ("ipc", CloneFlags::CLONE_NEWIPC),
@@ -33,21 +34,9 @@ impl Visit {
     /// `setns(pidfd, flags)`, all at once since Linux 5.8; one by one before that.
     pub(super) fn begin(target: &Target) -> Result<Self> {
         let pid = target.pid();
-        let differs = |kind: &str| -> Result<bool> {
-            let at = |pid: &str| readlink(format!("/proc/{pid}/ns/{kind}"), Vec::new());
-            // A kind that this kernel does not have, it has for nobody.
-            let Ok(own) = at("self") else { return Ok(false) };
-            let theirs =
-                at(&pid.to_string()).during("look at", format_args!("the {kind} namespace of process {pid}"))?;
-            Ok(own != theirs)
-        };
-        if differs("user")? {
-            return Err(Error::new("enter", format!("process {pid}"), "it is in a user namespace of its own")
-                .hint("nsenter --user --preserve-credentials joins one; minion could not come back from there"));
-        }
         let mut kinds = Vec::new();
         for (kind, flag) in KINDS {
-            if differs(kind)? {
+            if differs(target, kind)? {
                 kinds.push((kind, flag));
             }
         }
@@ -73,6 +62,20 @@ impl Visit {
         }
         settle(&self.root, &self.directory)
     }
+}
+
+/// The user namespace that the command is to join, where the target is in another one than we.
+pub(super) fn users(target: &Target) -> Result<Option<OwnedFd>> {
+    differs(target, "user")?.then(|| namespace(&target.pid().to_string(), "user")).transpose()
+}
+
+fn differs(target: &Target, kind: &str) -> Result<bool> {
+    let at = |pid: &str| readlink(format!("/proc/{pid}/ns/{kind}"), Vec::new());
+    // A kind that this kernel does not have, it has for nobody.
+    let Ok(own) = at("self") else { return Ok(false) };
+    let pid = target.pid();
+    let theirs = at(&pid.to_string()).during("look at", format_args!("the {kind} namespace of process {pid}"))?;
+    Ok(own != theirs)
 }
 
 fn join(target: &Target, kinds: &[(&str, CloneFlags)]) -> Result<()> {

@@ -5,17 +5,35 @@ use crate::error::{During, Error, Result};
 use crate::process::signals::Signals;
 use crate::process::{Pidfd, WaitStatus, reap};
 use nix::sys::signal::{Signal, raise};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
+use rustix::stdio::stdin;
+use rustix::termios::isatty;
 use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
-/// Waits for the end of the command and gives its exit code. What is sent to us goes to its process group.
-pub(super) fn until_end(child: &Pidfd, mut signals: Signals, terminal: &Terminal) -> Result<u8> {
+/// What the command may still do when its terminal has hung up.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Why there is no more to wait for.
+pub(super) enum Ended {
+    /// The command has ended, with this exit code.
+    Command(u8),
+    /// Whoever asked for it is dead; the command is not.
+    Front,
+}
+
+/// Waits for the end of the command. What is sent to us goes to its process group. When the terminal hangs up it has 5 s more: a
+/// command that nobody can talk to does not stay in the container.
+pub(super) fn until_end(child: &Pidfd, front: &Pidfd, mut signals: Signals, terminal: &Terminal) -> Result<Ended> {
+    let mut deadline: Option<Instant> = None;
+    let mut has_terminal = isatty(stdin());
     loop {
-        match poll(&mut [PollFd::new(child, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)], None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).during("wait for", "the command"),
+        let seen = look(child, front, &signals, has_terminal, deadline)?;
+        if seen.hung_up {
+            has_terminal = false;
+            hang_up(child, &mut deadline);
         }
         while let Some(received) = signals.read()? {
             match received.signal {
@@ -27,18 +45,65 @@ pub(super) fn until_end(child: &Pidfd, mut signals: Signals, terminal: &Terminal
                 }
                 // What the terminal sends it sends to the group that has it.
                 libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU | libc::SIGWINCH => {}
+                libc::SIGHUP => hang_up(child, &mut deadline),
                 signal => {
                     let _ = child.signal_group(signal);
                 }
             }
         }
         if let Some(status) = child.reap().during("wait for", "the command")? {
-            return Ok(match status {
+            return Ok(Ended::Command(match status {
                 WaitStatus::Exited(code) => code,
                 WaitStatus::Killed { signal, .. } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-            });
+            }));
+        }
+        if seen.front_is_dead {
+            return Ok(Ended::Front);
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            deadline = None;
+            let _ = child.signal_group(libc::SIGKILL);
         }
     }
+}
+
+/// What else a wait has shown.
+struct Seen {
+    front_is_dead: bool,
+    hung_up: bool,
+}
+
+/// `poll`, until something happens. The shell that would hand SIGHUP on may be dead: the terminal itself tells as well.
+fn look(
+    child: &Pidfd,
+    front: &Pidfd,
+    signals: &Signals,
+    has_terminal: bool,
+    deadline: Option<Instant>,
+) -> Result<Seen> {
+    let stdin = stdin();
+    let mut fds =
+        vec![PollFd::new(front, PollFlags::IN), PollFd::new(child, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+    // A hang-up is told unasked.
+    fds.extend(has_terminal.then(|| PollFd::new(&stdin, PollFlags::empty())));
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let left = left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
+    match poll(&mut fds, left.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error).during("wait for", "the command"),
+    }
+    Ok(Seen {
+        front_is_dead: !fds[0].revents().is_empty(),
+        hung_up: fds.get(3).is_some_and(|terminal| terminal.revents().contains(PollFlags::HUP)),
+    })
+}
+
+/// One that is stopped hears it when it goes on.
+fn hang_up(child: &Pidfd, deadline: &mut Option<Instant>) {
+    for signal in [libc::SIGHUP, libc::SIGCONT] {
+        let _ = child.signal_group(signal);
+    }
+    deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
 }
 
 /// Orphans of the command came to us, the subreaper.
@@ -55,7 +120,7 @@ fn is_stopped(child: &Pidfd) -> bool {
     waitid(WaitId::PidFd(child.as_fd()), options).is_ok_and(|status| status.is_some_and(|status| status.stopped()))
 }
 
-/// The shell above us sees a job that has stopped, and gets its terminal back; when it goes on, so does the command.
+/// The front sees that we have stopped, and the shell above it gets its terminal back; when they go on, so does the command.
 fn stop_too(child: &Pidfd, terminal: &Terminal) -> Result<()> {
     terminal.take_back();
     raise(Signal::SIGSTOP).map_err(|error| Error::io("stop", "ourselves", error))?;

@@ -2,8 +2,8 @@
 
 use super::Words;
 use crate::inspect::proc::stat::Stat;
-use crate::inspect::render::unit::counted;
 use crate::inspect::view::View;
+use crate::render::unit::counted;
 
 /// How many processes are named.
 const NAMED: usize = 5;

@@ -1,9 +1,9 @@
 //! Memory: who was killed for it, and who may be next.
 
 use super::Words;
-use crate::inspect::render::unit::{bytes, percent, span};
 use crate::inspect::view::View;
 use crate::inspect::view::resources::Memory;
+use crate::render::unit::{bytes, percent, span};
 use std::time::Duration;
 
 /// The share of the limit, in per cent, from which on the next allocation may be the last.

@@ -1,8 +1,8 @@
 //! What the cgroups around a process do to it.
 
 use super::Words;
-use crate::inspect::render::unit::percent;
 use crate::inspect::view::View;
+use crate::render::unit::percent;
 
 /// A frozen cgroup: nothing in it runs, or dies on v1.
 pub(super) fn frozen(view: &View) -> Option<Words> {

@@ -3,6 +3,7 @@
 
 use super::{Program, Stdio, Step};
 use crate::process::startup::close_range_on_exec;
+use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::SigSet;
 use nix::unistd::ForkResult;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
@@ -49,7 +50,7 @@ fn run(plan: &Plan<'_>) -> ! {
 
 fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     setpgid(None, None).map_err(|errno| (Step::ProcessGroup, errno))?;
-    become_user(plan.program).map_err(|errno| (Step::User, errno))?;
+    become_user(plan.program)?;
     // Behind the change of user, which clears it. [KF-09]
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Step::DeathSignal, errno))?;
     // The parent may have died before the death signal was set; then nobody would ever send it. A parent outside of our pid
@@ -71,11 +72,18 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
 }
 
 /// The system calls themselves: they change this thread, and after a fork there is no other.
-fn become_user(program: &Program) -> Result<(), Errno> {
+///
+/// The groups come first: inside of a user namespace `setgroups` may be denied for good. [KF-185]
+fn become_user(program: &Program) -> Result<(), (Step, Errno)> {
     let Some(user) = &program.user else { return Ok(()) };
-    set_thread_groups(&user.groups)?;
-    set_thread_res_gid(user.gid, user.gid, user.gid)?;
-    set_thread_res_uid(user.uid, user.uid, user.uid)
+    let step = |step| move |errno| (step, errno);
+    set_thread_groups(&user.groups).map_err(step(Step::User))?;
+    if let Some(namespace) = &user.namespace {
+        let joined = setns(namespace, CloneFlags::CLONE_NEWUSER);
+        joined.map_err(|errno| (Step::UserNamespace, Errno::from_raw_os_error(errno as i32)))?;
+    }
+    set_thread_res_gid(user.gid, user.gid, user.gid).map_err(step(Step::User))?;
+    set_thread_res_uid(user.uid, user.uid, user.uid).map_err(step(Step::User))
 }
 
 /// Puts the fds where the program looks for them, and marks all others close-on-exec.

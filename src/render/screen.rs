@@ -4,14 +4,21 @@ use std::ffi::OsStr;
 
 /// The width where nobody says another.
 const WIDTH: usize = 80;
+/// The lines of a terminal that does not say.
+const HEIGHT: usize = 24;
 /// Narrower than this nothing can be laid out; text then runs over the edge.
 const LEAST: usize = 40;
+const HOME: &str = "\x1b[H";
+const REST_OF_LINE: &str = "\x1b[K";
+const REST_OF_SCREEN: &str = "\x1b[J";
 
 /// The place that text is laid out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     /// Columns.
     width: usize,
+    /// Lines, where it is a terminal.
+    height: Option<usize>,
     /// Whether colours are used.
     colour: bool,
 }
@@ -37,7 +44,8 @@ impl Screen {
     pub fn of_stdout() -> Self {
         let stdout = rustix::stdio::stdout();
         let terminal = rustix::termios::isatty(stdout);
-        let window = rustix::termios::tcgetwinsize(stdout).ok().map(|size| usize::from(size.ws_col));
+        let window = rustix::termios::tcgetwinsize(stdout).ok();
+        let window = window.map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
         let variable = |name: &str| std::env::var_os(name);
         Self::from_facts(terminal, window, &variable)
     }
@@ -45,24 +53,52 @@ impl Screen {
     /// The same from its sources. `NO_COLOR` counts when it is not empty, as <https://no-color.org> has it.
     fn from_facts(
         terminal: bool,
-        window: Option<usize>,
+        window: Option<(usize, usize)>,
         variable: &dyn Fn(&str) -> Option<std::ffi::OsString>,
     ) -> Self {
         let asked = variable("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
-        let width = window.filter(|columns| *columns > 0).or(asked).unwrap_or(WIDTH);
+        let told = |size: usize| Some(size).filter(|size| *size > 0);
+        let width = window.and_then(|(columns, _)| told(columns)).or(asked).unwrap_or(WIDTH);
+        let height = terminal.then(|| window.and_then(|(_, lines)| told(lines)).unwrap_or(HEIGHT));
         let refused = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = variable("TERM").is_some_and(|term| term == OsStr::new("dumb"));
-        Self { width: width.max(LEAST), colour: terminal && !refused && !dumb }
+        Self { width: width.max(LEAST), height, colour: terminal && !refused && !dumb }
     }
 
     /// So many columns, without colour.
     pub fn plain(width: usize) -> Self {
-        Self { width: width.max(LEAST), colour: false }
+        Self { width: width.max(LEAST), height: None, colour: false }
     }
 
     /// How many columns there are.
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// How many lines there are; None where it is no terminal, and has no end.
+    pub fn height(&self) -> Option<usize> {
+        self.height
+    }
+
+    /// The frame in the place of the one before, without a flicker: on a terminal from the top, as many lines as there are;
+    /// elsewhere below it, whole.
+    pub fn afresh(&self, frame: &str) -> String {
+        let Some(height) = self.height else { return frame.to_owned() };
+        let lines: Vec<&str> = frame.lines().collect();
+        let (fit, hidden) =
+            if lines.len() > height { (height - 1, lines.len() + 1 - height) } else { (lines.len(), 0) };
+        let mut out = String::from(HOME);
+        for line in &lines[..fit] {
+            out.extend([line, REST_OF_LINE, "\n"]);
+        }
+        if hidden > 0 {
+            out.extend([&format!("… {hidden} more lines"), REST_OF_LINE]);
+        } else if fit == height {
+            // The last line of the screen has no end, or it would scroll.
+            out.pop();
+        }
+        out.push_str(REST_OF_SCREEN);
+        out
     }
 
     /// The text in the colour of its tone, where there is colour.
@@ -98,20 +134,22 @@ impl Screen {
     }
 }
 
-/// The words of a text in lines of at most `width` characters; a word that is longer has a line of its own.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+/// The words of a text in lines of at most `width` characters; a word that is longer has a line of its own. What a terminal
+/// would take for a command is spelled out.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut room = 0;
     for word in text.split_whitespace() {
+        let word = clean(word);
         let length = word.chars().count();
         match lines.last_mut() {
             Some(line) if length < room => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
                 room -= length + 1;
             }
             _ => {
-                lines.push(word.to_owned());
+                lines.push(word);
                 room = width.saturating_sub(length);
             }
         }
@@ -130,18 +168,18 @@ mod tests {
     use super::*;
     use std::ffi::OsString;
 
-    fn screen(terminal: bool, window: Option<usize>, variables: &[(&str, &str)]) -> Screen {
+    fn screen(terminal: bool, window: Option<(usize, usize)>, variables: &[(&str, &str)]) -> Screen {
         let find = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
         Screen::from_facts(terminal, window, &find)
     }
 
     #[test]
     fn the_terminal_says_the_width_then_columns_then_eighty() {
-        assert_eq!(screen(true, Some(132), &[("COLUMNS", "99")]).width(), 132);
+        assert_eq!(screen(true, Some((132, 0)), &[("COLUMNS", "99")]).width(), 132);
         assert_eq!(screen(false, None, &[("COLUMNS", "99")]).width(), 99);
-        assert_eq!(screen(true, Some(0), &[]).width(), 80, "a serial line has no size");
+        assert_eq!(screen(true, Some((0, 0)), &[]).width(), 80, "a serial line has no size");
         assert_eq!(screen(false, None, &[("COLUMNS", "many")]).width(), 80);
-        assert_eq!(screen(true, Some(3), &[]).width(), LEAST);
+        assert_eq!(screen(true, Some((3, 3)), &[]).width(), LEAST);
     }
 
     #[test]
@@ -161,8 +199,22 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_is_drawn_over_the_one_before_and_never_scrolls() {
+        let drawn = |lines: usize| {
+            let frame = (0..lines).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
+            screen(true, Some((80, 4)), &[]).afresh(&frame)
+        };
+        assert_eq!(drawn(2), "\x1b[H0\x1b[K\n1\x1b[K\n\x1b[J");
+        assert_eq!(drawn(4), "\x1b[H0\x1b[K\n1\x1b[K\n2\x1b[K\n3\x1b[K\x1b[J");
+        assert_eq!(drawn(6), "\x1b[H0\x1b[K\n1\x1b[K\n2\x1b[K\n… 3 more lines\x1b[K\x1b[J");
+        assert_eq!(screen(false, Some((80, 4)), &[]).afresh("a\nb\n"), "a\nb\n", "a pipe has no top");
+        assert_eq!(screen(true, None, &[]).height(), Some(24));
+    }
+
+    #[test]
     fn what_a_terminal_would_obey_is_spelled_out() {
         assert_eq!(clean("a\x1b[31mb\n"), "a\\u{1b}[31mb\\n");
         assert_eq!(clean("naïve"), "naïve");
+        assert_eq!(Screen::plain(80).paragraph("", "a\x1b[31m\nb"), "a\\u{1b}[31m b\n");
     }
 }

@@ -14,6 +14,8 @@ pub struct Column {
     pub name: &'static str,
     /// What happens where there is no room.
     pub fit: Fit,
+    /// Whether it is left out where the others need its room; the last such column goes first.
+    spare: bool,
 }
 
 /// How a column's text is set.
@@ -40,13 +42,35 @@ pub struct Cell {
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Row>,
+}
+
+/// A row, and what is said below it.
+#[derive(Debug)]
+struct Row {
+    cells: Vec<Cell>,
+    notes: Vec<String>,
 }
 
 impl Column {
     /// A column of this heading.
     pub const fn new(name: &'static str, fit: Fit) -> Self {
-        Self { name, fit }
+        Self { name, fit, spare: false }
+    }
+
+    /// The same, left out where there is no room for all. Only what another command or JSON tells as well.
+    #[must_use]
+    pub const fn spare(self) -> Self {
+        Self { spare: true, ..self }
+    }
+
+    /// What it cannot do without.
+    fn least(&self, natural: usize) -> usize {
+        match self.fit {
+            Fit::Whole | Fit::Number => natural,
+            Fit::Middle => natural.min(KEEP.max(self.name.len())),
+            Fit::Wrapped => natural.min(2 * KEEP),
+        }
     }
 }
 
@@ -71,7 +95,15 @@ impl Table {
 
     /// Adds a row. Fields that are missing at its end are empty, fields beyond the columns are dropped.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        self.rows.push(cells.into_iter().take(self.columns.len()).collect());
+        let cells = cells.into_iter().take(self.columns.len()).collect();
+        self.rows.push(Row { cells, notes: Vec::new() });
+    }
+
+    /// Adds a sentence below the last row, as wide as the screen.
+    pub fn note(&mut self, text: String) {
+        if let Some(row) = self.rows.last_mut() {
+            row.notes.push(text);
+        }
     }
 
     /// Whether there is no row.
@@ -87,66 +119,77 @@ impl Table {
         }
         let widths = self.widths(screen.width());
         let headings: Vec<Cell> = self.columns.iter().map(|column| Cell::toned(Tone::Strong, column.name)).collect();
-        for row in std::iter::once(&headings).chain(&self.rows) {
-            self.lines(row, &widths, screen, &mut out);
+        self.lines(&headings, &widths, screen, &mut out);
+        for row in &self.rows {
+            self.lines(&row.cells, &widths, screen, &mut out);
+            row.notes.iter().for_each(|note| out.push_str(&screen.paragraph("  ", note)));
         }
         out
     }
 
-    /// What each column needs; while that is too much, the widest one that may be cut gives way.
-    fn widths(&self, screen: usize) -> Vec<usize> {
-        let mut widths: Vec<usize> = (0..self.columns.len()).map(|at| self.natural(at)).collect();
+    /// The columns that are shown, each with what it needs; while that is too much, the widest one that may be cut gives way.
+    fn widths(&self, screen: usize) -> Vec<(usize, usize)> {
+        let mut widths = self.shown(screen);
         loop {
-            let excess = (widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)).saturating_sub(screen);
-            let gives = |at: &usize| match self.columns[*at].fit {
-                Fit::Wrapped => widths[*at] > 2 * KEEP,
-                Fit::Middle => widths[*at] > KEEP.max(self.columns[*at].name.len()),
-                Fit::Whole | Fit::Number => false,
-            };
+            let total = widths.iter().map(|(_, width)| width + GAP).sum::<usize>().saturating_sub(GAP);
+            let excess = total.saturating_sub(screen);
+            let gives = |(at, width): &(usize, usize)| *width > self.columns[*at].least(*width);
             // Sentences give way first: they lose nothing by it.
-            let wrapped = |at: &usize| self.columns[*at].fit == Fit::Wrapped;
-            let widest = (0..widths.len()).filter(gives).max_by_key(|at| (wrapped(at), widths[*at]));
+            let wrapped = |at: usize| self.columns[at].fit == Fit::Wrapped;
+            let widest =
+                widths.iter_mut().filter(|column| gives(column)).max_by_key(|(at, width)| (wrapped(*at), *width));
             match widest {
-                Some(at) if excess > 0 => {
-                    let least = if wrapped(&at) { 2 * KEEP } else { widths[at] - 1 };
-                    widths[at] = widths[at].saturating_sub(excess).max(least);
+                Some((at, width)) if excess > 0 => {
+                    let least = if wrapped(*at) { self.columns[*at].least(*width) } else { *width - 1 };
+                    *width = width.saturating_sub(excess).max(least);
                 }
                 Some(_) | None => return widths,
             }
         }
     }
 
+    /// Each column with its natural width; without the spare ones that there is no room for.
+    fn shown(&self, screen: usize) -> Vec<(usize, usize)> {
+        let mut shown: Vec<(usize, usize)> = (0..self.columns.len()).map(|at| (at, self.natural(at))).collect();
+        let least = |(at, width): &(usize, usize)| self.columns[*at].least(*width) + GAP;
+        while shown.iter().map(least).sum::<usize>() > screen + GAP {
+            let Some(spare) = shown.iter().rposition(|(at, _)| self.columns[*at].spare) else { break };
+            shown.remove(spare);
+        }
+        shown
+    }
+
     fn natural(&self, at: usize) -> usize {
-        let longest = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.chars().count()).max();
+        let cells = self.rows.iter().filter_map(|row| row.cells.get(at));
+        let longest = cells.map(|cell| cell.text.chars().count()).max();
         longest.unwrap_or(0).max(self.columns[at].name.len())
     }
 
-    fn lines(&self, row: &[Cell], widths: &[usize], screen: &Screen, out: &mut String) {
+    fn lines(&self, cells: &[Cell], widths: &[(usize, usize)], screen: &Screen, out: &mut String) {
         let mut line = String::new();
         let mut start = 0;
         let mut rest = Vec::new();
-        for (at, cell) in row.iter().enumerate() {
-            let width = widths[at];
-            let mut text = match self.columns[at].fit {
+        for (nth, (at, width)) in widths.iter().enumerate() {
+            let Some(cell) = cells.get(*at) else { break };
+            let mut text = match self.columns[*at].fit {
                 Fit::Whole | Fit::Number => cell.text.clone(),
-                Fit::Middle => cut(&cell.text, width),
+                Fit::Middle => cut(&cell.text, *width),
                 Fit::Wrapped => {
-                    rest = wrap(&cell.text, width);
+                    rest = wrap(&cell.text, *width);
                     if rest.is_empty() { String::new() } else { rest.remove(0) }
                 }
             };
-            let pad = width.saturating_sub(text.chars().count());
+            let blanks = " ".repeat(width.saturating_sub(text.chars().count()));
             if let Some(tone) = cell.tone {
                 text = screen.paint(tone, &text);
             }
-            let blanks = " ".repeat(pad);
-            let gap = " ".repeat(if at > 0 { GAP } else { 0 });
-            let parts = match self.columns[at].fit {
+            let gap = " ".repeat(if nth > 0 { GAP } else { 0 });
+            let parts = match self.columns[*at].fit {
                 Fit::Number => [gap, blanks, text],
                 Fit::Whole | Fit::Middle | Fit::Wrapped => [gap, text, blanks],
             };
             line.extend(parts);
-            start += if at + 1 < row.len() { width + GAP } else { 0 };
+            start += if nth + 1 < widths.len() { width + GAP } else { 0 };
         }
         out.push_str(line.trim_end());
         out.push('\n');
@@ -213,6 +256,26 @@ mod tests {
         }
         let narrow = table().render(&Screen::plain(60));
         assert!(narrow.contains("/m") && narrow.contains('…') && narrow.contains("4d5e"), "{narrow}");
+    }
+
+    #[test]
+    fn spare_columns_go_where_there_is_no_room_the_last_one_first() {
+        let mut table = Table::new(&[
+            Column::new("TASK", Fit::Middle),
+            Column::new("CPU", Fit::Number).spare(),
+            Column::new("STATE", Fit::Whole),
+            Column::new("LOG", Fit::Number).spare(),
+        ]);
+        table.row([Cell::from("executor"), "1m03s".into(), "r".repeat(20).into(), "41 MiB".into()]);
+        table.note(format!("last exit: {}", "word ".repeat(20)));
+        let heading = |width: usize| {
+            let text = table.render(&Screen::plain(width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            text.lines().next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(heading(80), "TASK CPU STATE LOG");
+        assert_eq!(heading(45), "TASK CPU STATE LOG");
+        assert_eq!(heading(40), "TASK CPU STATE");
     }
 
     #[test]

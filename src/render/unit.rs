@@ -40,6 +40,11 @@ pub fn span(span: Duration) -> String {
     }
 }
 
+/// The same of seconds as JSON has them; what is no span of time is none.
+pub fn seconds(seconds: f64) -> String {
+    span(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}
+
 /// A part of a whole in per cent, without decimals; `-` of nothing.
 pub fn percent(part: u64, whole: u64) -> String {
     match u128::from(whole) {
@@ -85,6 +90,7 @@ mod tests {
         ] {
             assert_eq!(span(Duration::from_millis(milliseconds)), text);
         }
+        assert_eq!((seconds(3.25), seconds(-1.0), seconds(f64::NAN)), ("3.2s".into(), "0ms".into(), "0ms".into()));
     }
 
     #[test]

@@ -1,0 +1,171 @@
+//! The parent of the command: brings it to where the task is, waits for its end, and ends what it leaves.
+
+use super::target::Target;
+use super::terminal::Terminal;
+use super::user::Identity;
+use super::visit::{self, Visit};
+use super::wait::{self, Ended};
+use super::{Ending, MARK, Request, cgroups, sweep};
+use crate::error::{During, Error, Result};
+use crate::process::Pidfd;
+use crate::process::signals::Signals;
+use crate::process::spawn::{Child, Gated, Program, Progress, Stdio, Step};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The command could not be brought to where the task is.
+const NOT_ENTERED: u8 = 125;
+/// What a shell exits with for a command that it found and could not execute.
+const NOT_EXECUTABLE: u8 = 126;
+/// What a shell exits with for a command that it did not find.
+const NOT_FOUND: u8 = 127;
+
+/// Who the command is to be, and in which user namespace.
+struct User {
+    identity: Option<Identity>,
+    namespace: Option<OwnedFd>,
+}
+
+/// Runs the command for the front that `mark` begins with.
+pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
+    let front = front(mark)?;
+    // We stop when the command stops, and could not see the death of our front.
+    let wakes = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
+    wakes.during("ask for a signal at the death of", "whoever asked for the command")?;
+    let target = Target::find(&request.target)?;
+    let signals = Signals::take_over()?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).during("become", "a subreaper")?;
+    let places = cgroups::places(&target)?;
+    let environment = environment(&target, mark);
+    let namespace = visit::users(&target)?;
+    let identity = Identity::of(&target, request.as_user, namespace.is_some())?;
+    let visit = Visit::begin(&target)?;
+    let forked = fork(request, &environment, User { identity, namespace });
+    let foreign_pids = visit.has_other_pids();
+    // Whatever came of it: everything from here on is done at home.
+    visit.end()?;
+    let gated = match forked {
+        Ok(gated) => gated,
+        Err(missing) => return Ok(Ending { code: NOT_FOUND, complaints: vec![missing] }),
+    };
+    if let Err(failure) = place(&places, &target, &gated) {
+        gated.abandon()?;
+        return Err(failure);
+    }
+    let terminal = Terminal::hand_over(front.pid(), gated.pid());
+    let child = gated.open()?;
+    let failed = not_executed(&child)?;
+    let ended = wait::until_end(&child.pidfd, &front, signals, &terminal)?;
+    terminal.take_back();
+    let mut ending = match (failed, ended) {
+        (Some((code, complaint)), _) => Ending { code, complaints: vec![complaint] },
+        (None, Ended::Command(code)) => Ending { code, complaints: Vec::new() },
+        (None, Ended::Front) => Ending { code: 128 + 9, complaints: Vec::new() },
+    };
+    let mark = format!("{MARK}={mark}");
+    ending.complaints.extend(sweep::end_all(foreign_pids.then_some(mark.as_bytes())));
+    Ok(ending)
+}
+
+/// The process that started us. Once it is dead nobody waits for the command any more.
+fn front(mark: &str) -> Result<Pidfd> {
+    let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let named = mark.split('.').next().and_then(|pid| pid.parse().ok());
+    if named != Some(parent) {
+        return Err(Error::new("keep", "a command", "whoever asked for it is gone"));
+    }
+    let front = Pidfd::open(parent).during("open a pidfd for", "whoever asked for the command")?;
+    // It may have died before it was opened, and its number be another's.
+    let still = rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get() == parent);
+    if still { Ok(front) } else { Err(Error::new("keep", "a command", "whoever asked for it is gone")) }
+}
+
+/// The child belongs into the task's cgroups before it executes anything; and the task has to live, or its number may be
+/// another's by now.
+fn place(places: &[cgroups::Place], target: &Target, gated: &Gated) -> Result<()> {
+    cgroups::attach(places, gated.pid())?;
+    if target.is_alive() {
+        return Ok(());
+    }
+    Err(Error::new("enter", format!("process {}", target.pid()), "it ended in this moment"))
+}
+
+/// The task's own, with a mark, and with the name of our terminal where it knows none.
+fn environment(target: &Target, mark: &str) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<(OsString, OsString)> =
+        target.environment().iter().filter(|(name, _)| name != MARK).cloned().collect();
+    environment.push((MARK.into(), mark.into()));
+    if let (false, Some(term)) = (environment.iter().any(|(name, _)| name == "TERM"), std::env::var_os("TERM")) {
+        environment.push(("TERM".into(), term));
+    }
+    environment
+}
+
+/// Forks the command, inside.
+fn fork(request: &Request, environment: &[(OsString, OsString)], user: User) -> Result<Gated> {
+    let variable = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    let command = match request.command.as_slice() {
+        [] => {
+            let shell = variable("SHELL").filter(|shell| is_executable(Path::new(shell)));
+            vec![shell.unwrap_or_else(|| "/bin/sh".into())]
+        }
+        command => command.to_vec(),
+    };
+    let path = locate(&command[0], variable("PATH"))?;
+    let mut program = Program::new(&path, &command, environment)?;
+    if let Some(Identity { uid, gid, groups }) = user.identity {
+        program = program.as_user(uid, gid, &groups);
+    }
+    if let Some(namespace) = user.namespace {
+        program = program.in_user_namespace(namespace);
+    }
+    program.fork(Stdio {
+        stdin: rustix::stdio::stdin(),
+        stdout: rustix::stdio::stdout(),
+        stderr: rustix::stdio::stderr(),
+        extra: None,
+    })
+}
+
+/// As `execvp` would find it, with the task's PATH.
+fn locate(name: &OsString, path: Option<OsString>) -> Result<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return Ok(name.into());
+    }
+    let path = path.unwrap_or_else(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into());
+    let found = std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| is_executable(file));
+    found.ok_or_else(|| {
+        Error::new("find", format!("{name:?}"), "it is in no directory of the task's PATH")
+            .hint("a path with a slash is taken as it is, inside the task's file system")
+    })
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Waits until exec is decided. The code and the reason where it failed.
+fn not_executed(child: &Child) -> Result<Option<(u8, Error)>> {
+    loop {
+        match poll(&mut [PollFd::new(&child.report, PollFlags::IN)], None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).during("wait for", "exec"),
+        }
+        match child.report.read() {
+            Progress::Pending => {}
+            Progress::Executed => return Ok(None),
+            Progress::Failed(error) => {
+                let there = error.to_string().starts_with(Step::Exec.words());
+                return Ok(Some(match error.errno() {
+                    _ if !there => (NOT_ENTERED, error),
+                    Some(libc::ENOENT) => (NOT_FOUND, error),
+                    Some(_) | None => (NOT_EXECUTABLE, error),
+                }));
+            }
+        }
+    }
+}
