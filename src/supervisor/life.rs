@@ -80,9 +80,11 @@ impl Supervisor {
 
     /// A daemon that forked away and named its main process (`MAINPID=`): that one takes the place of the dead one.
     fn adopt(&mut self, task: TaskId) -> bool {
+        let announced = self.slots[task].run.as_mut().and_then(|run| run.announced.take());
+        // Whoever is somebody's already is not free to be this one's.
+        let Some(pid) = announced.filter(|pid| !self.is_known(*pid)) else { return false };
         let slot = &mut self.slots[task];
         let Some(run) = &mut slot.run else { return false };
-        let Some(pid) = run.announced.take() else { return false };
         // An orphan is our child by now, and ours alone to reap: its number is pinned.
         let is_child = tree::Process::read(pid).is_ok_and(|process| process.parent == self.children.parent());
         let Some(main) = Pidfd::open(pid).ok().filter(|_| is_child) else { return false };

@@ -174,10 +174,10 @@ impl Supervisor {
         let children = Children::open();
         let core = Core::new(plan.tasks.iter().map(|task| &task.spec), plan.budget);
         let mut slots = Vec::with_capacity(plan.tasks.len());
-        for (task, planned) in plan.tasks.into_iter().enumerate() {
+        for planned in plan.tasks {
             let speaks = planned.spec.readiness.way == ReadyWay::Notify
                 || planned.spec.health.as_ref().is_some_and(|health| health.probe.is_none());
-            let notify = if speaks { Some(Notify::open(children.parent(), task)?) } else { None };
+            let notify = if speaks { Some(Notify::open()?) } else { None };
             slots.push(Slot::new(planned, notify));
         }
         let supervisor = Self {

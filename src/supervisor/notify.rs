@@ -2,49 +2,62 @@
 
 use super::Supervisor;
 use super::reactor::Source;
-use crate::error::{During, Result};
+use crate::error::{During, Error, Result};
 use crate::process::tree;
 use crate::task::state::Event;
 use crate::task::{Input, TaskId};
-use rustix::io::Errno;
-use rustix::net::sockopt::set_socket_passcred;
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrUnix, SocketFlags, SocketType,
-    UCred, bind, recvmsg, socket_with,
+use nix::cmsg_space;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, UnixAddr, UnixCredentials, bind, getsockname, recvmsg, setsockopt, sockopt,
 };
-use std::io::IoSliceMut;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
 /// So many messages are read in one wake: one that floods must not hold up the others.
 const MESSAGES_PER_WAKE: usize = 16;
 /// The longest status that is kept, in bytes.
 const LONGEST_STATUS: usize = 256;
+/// A status that changes faster than this is kept and not written to the log each time.
+const STATUS_PAUSE: Duration = Duration::from_secs(1);
 
 /// The socket that a task finds in `NOTIFY_SOCKET`: a datagram socket with an abstract name, one for each task.
 #[derive(Debug)]
 pub(super) struct Notify {
     socket: OwnedFd,
     name: String,
+    /// Whether it was said that somebody else speaks there: once is enough, for anybody can.
+    strangers_told: bool,
+    /// When a status was last written to the log.
+    status_told: Option<Instant>,
 }
 
 /// One message: what it says, and who says it.
 struct Message {
     text: Vec<u8>,
-    sender: Option<UCred>,
+    sender: Option<UnixCredentials>,
 }
 
 impl Notify {
-    pub(super) fn open(own: i32, task: TaskId) -> Result<Self> {
+    /// The kernel finds the name: one that was made of our pid could be taken, by the minion of a container with a pid
+    /// namespace of its own first of all, for abstract names belong to the network namespace. (unix(7), autobind)
+    pub(super) fn open() -> Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket =
             socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).during("make", "a notification socket")?;
-        let name = format!("minion-{own}-{task}");
-        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).during("name", "a notification socket")?;
-        bind(&socket, &address).during("bind", format_args!("the notification socket @{name}"))?;
-        set_socket_passcred(&socket, true).during("ask for credentials on", "a notification socket")?;
-        Ok(Self { socket, name })
+        let failed = |operation, errno| Error::io(operation, "a notification socket", io::Error::from(errno));
+        bind(socket.as_raw_fd(), &UnixAddr::new_unnamed()).map_err(|errno| failed("bind", errno))?;
+        let address: UnixAddr =
+            getsockname(socket.as_raw_fd()).map_err(|errno| failed("look at the name of", errno))?;
+        let name = address.as_abstract().map(|name| String::from_utf8_lossy(name).into_owned());
+        let Some(name) = name else {
+            return Err(Error::new("bind", "a notification socket", "the kernel gave it no name"));
+        };
+        setsockopt(&socket, sockopt::PassCred, &true).map_err(|errno| failed("ask for credentials on", errno))?;
+        Ok(Self { socket, name, strangers_told: false, status_told: None })
     }
 
     /// The value of `NOTIFY_SOCKET`.
@@ -53,24 +66,30 @@ impl Notify {
     }
 
     /// The next message that waits.
+    ///
+    /// Through nix: the credentials of a sender that has no pid here say 0, and rustix takes that for a number that cannot
+    /// be 0. [CR-60]
     fn receive(&self) -> Option<Message> {
         let mut text = vec![0; 4096];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-        let received = loop {
-            match recvmsg(&self.socket, &mut [IoSliceMut::new(&mut text)], &mut ancillary, flags) {
-                Ok(received) => break received,
-                Err(Errno::INTR) => {}
+        let mut space = cmsg_space!(UnixCredentials);
+        let (bytes, sender) = loop {
+            let mut slices = [IoSliceMut::new(&mut text)];
+            let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
+            match recvmsg::<()>(self.socket.as_raw_fd(), &mut slices, Some(&mut space), flags) {
+                Ok(received) => {
+                    break (received.bytes, received.cmsgs().ok().into_iter().flatten().find_map(credentials));
+                }
+                Err(nix::errno::Errno::EINTR) => {}
                 Err(_) => return None,
             }
         };
-        text.truncate(received.bytes);
-        let sender = ancillary.drain().find_map(|message| {
-            if let RecvAncillaryMessage::ScmCredentials(credentials) = message { Some(credentials) } else { None }
-        });
+        text.truncate(bytes);
         Some(Message { text, sender })
     }
+}
+
+fn credentials(message: ControlMessageOwned) -> Option<UnixCredentials> {
+    if let ControlMessageOwned::ScmCredentials(credentials) = message { Some(credentials) } else { None }
 }
 
 impl AsFd for Notify {
@@ -94,17 +113,19 @@ impl Supervisor {
     }
 
     /// A stranger could send to the name: it must be one of ours. A sender that is gone already (`systemd-notify` in a script
-    /// is) is told by its user alone.
-    fn may_speak(&self, task: TaskId, sender: Option<UCred>) -> bool {
-        let spec = &self.slots[task].spec;
+    /// is) is told by its user alone; one without a number here is of another pid namespace and not below us.
+    fn may_speak(&mut self, task: TaskId, sender: Option<UnixCredentials>) -> bool {
+        let slot = &mut self.slots[task];
         let Some(sender) = sender else { return false };
-        let own = rustix::process::geteuid();
-        let user = spec.attributes.user.as_ref().map_or(own.as_raw(), |user| user.uid);
-        let pid = sender.pid.as_raw_nonzero().get();
-        let known_user = sender.uid.is_root() || sender.uid == own || sender.uid.as_raw() == user;
-        let is_ours = known_user && tree::Process::read(pid).map_or(true, |process| tree::is_below_us(&process));
-        if !is_ours {
-            warn!(task = %spec.name, pid, "a stranger spoke on its notification socket, ignoring");
+        let own = rustix::process::geteuid().as_raw();
+        let user = slot.spec.attributes.user.as_ref().map_or(own, |user| user.uid);
+        let (pid, uid) = (sender.pid(), sender.uid());
+        let known_user = uid == 0 || uid == own || uid == user;
+        let below_us = || tree::Process::read(pid).map_or(true, |process| tree::is_below_us(&process));
+        let is_ours = known_user && pid > 0 && below_us();
+        if let Some(notify) = slot.notify.as_mut().filter(|notify| !is_ours && !notify.strangers_told) {
+            notify.strangers_told = true;
+            warn!(task = %slot.spec.name, pid, uid, "a stranger spoke on its notification socket, ignoring all of them");
         }
         is_ours
     }
@@ -116,7 +137,11 @@ impl Supervisor {
             Some(("WATCHDOG", "1")) => self.inputs.push_back(Input::Task(task, Event::Alive)),
             Some(("STATUS", status)) => {
                 slot.status = status.chars().filter(|c| !c.is_control()).take(LONGEST_STATUS).collect();
-                info!(task = %slot.spec.name, "says: {}", slot.status);
+                let Some(notify) = &mut slot.notify else { return };
+                if notify.status_told.is_none_or(|told| told.elapsed() >= STATUS_PAUSE) {
+                    notify.status_told = Some(Instant::now());
+                    info!(task = %slot.spec.name, "says: {}", slot.status);
+                }
             }
             Some(("MAINPID", pid)) => {
                 if let Some(run) = &mut slot.run {

@@ -128,7 +128,7 @@ impl Supervisor {
     }
 
     /// Whether it is no orphan: a task's main process, or the command of a question.
-    fn is_known(&self, pid: i32) -> bool {
+    pub(super) fn is_known(&self, pid: i32) -> bool {
         self.slots.iter().any(|slot| slot.live_pid() == Some(pid)) || self.task_asked_by(pid).is_some()
     }
 
