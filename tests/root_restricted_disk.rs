@@ -4,9 +4,11 @@
 
 mod common;
 
+use ::minion::process::tree::Process;
 use common::minion::{Minion, Sandbox};
+use common::{DEADLINE, wait_readable};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
-use rustix::process::Signal;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -164,6 +166,36 @@ fn a_disk_that_hangs_delays_no_signal_and_no_kill() {
     minion.says("error the log thread does not end: its disk or the reader of stderr hangs");
     disk.thaw();
     minion.wait().assert_code(0);
+    sandbox.assert_deserted();
+}
+
+#[test]
+fn a_stderr_on_the_disk_that_hangs_does_not_keep_minion_from_its_end() {
+    need!("root", "mountns", "fsfreeze", "mkfs.ext4");
+    let sandbox = Sandbox::with_km(KM);
+    let (mut events, _tick) = (sandbox.events("events"), sandbox.events("tick"));
+    let lifeline = sandbox.lifeline();
+    let mut disk = Disk::on_a_loop_device(&sandbox);
+    // As an agent has it, whose sandbox holds stderr as well.
+    let stderr = File::create(disk.point.join("stderr")).unwrap();
+    let mut minion = disk.command(&sandbox, &["--grace=3s"]).stderr(stderr).spawn().unwrap();
+    let pid = Pid::from_child(&minion);
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+    assert_eq!([events.next(), events.next()], ["up", "up"]);
+    disk.freeze();
+    fs::write(sandbox.path("tick"), "\n").unwrap();
+    assert_eq!(events.next(), "wrote");
+    let begin = Instant::now();
+    pidfd_send_signal(&pidfd, Signal::TERM).unwrap();
+    lifeline.assert_cut();
+    // Nobody can kill a thread that waits for a frozen disk; all that is ours to do is done when the main thread has ended.
+    let main_ended = || Process::read(pid.as_raw_nonzero().get()).unwrap().is_zombie();
+    while !main_ended() {
+        assert!(begin.elapsed() < DEADLINE, "the main thread hangs too");
+        wait_readable(&pidfd, Instant::now() + Duration::from_millis(10));
+    }
+    disk.thaw();
+    assert_eq!(minion.wait().unwrap().code(), Some(0));
     sandbox.assert_deserted();
 }
 

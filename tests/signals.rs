@@ -304,3 +304,21 @@ fn full_pipe() -> (OwnedFd, OwnedFd) {
     }
     (read, fcntl_dupfd_cloexec(end, 3).unwrap())
 }
+
+#[test]
+fn a_stderr_that_nobody_reads_does_not_keep_minion_beyond_the_grace() {
+    let sandbox = Sandbox::with_km(STUBBORN);
+    let (lifeline, mut events) = (sandbox.lifeline(), sandbox.events("events"));
+    let (_unread, full) = full_pipe();
+    let mut minion = spawn_onto(&sandbox, full, &["--grace=1s"]);
+    let pidfd = pidfd(&minion);
+    up(&mut events);
+    let begin = Instant::now();
+    pidfd_send_signal(&pidfd, Signal::TERM).unwrap();
+    assert!(wait_readable(&pidfd, begin + DEADLINE));
+    // What waits for the reader is bounded by the grace; two waits of half a second behind the kill were not.
+    assert!(begin.elapsed() < Duration::from_millis(1300), "{:?}", begin.elapsed());
+    assert_eq!(minion.wait().unwrap().code(), Some(0));
+    lifeline.assert_cut();
+    sandbox.assert_deserted();
+}

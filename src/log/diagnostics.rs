@@ -8,8 +8,13 @@ use rustix::io::Errno;
 use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::thread::Builder;
 use std::time::Instant;
+
+/// Address space of the stack of a thread that writes the last lines.
+const STACK: usize = 64 * 1024;
 
 /// So much waits at most, in bytes.
 const LIMIT: usize = 64 * 1024;
@@ -30,6 +35,8 @@ struct Shared {
     attended: AtomicBool,
     /// Nobody reads stderr any more, for good.
     deaf: AtomicBool,
+    /// A disk hangs, and stderr may be a file on it: nobody who has to go on writes.
+    hung: AtomicBool,
     notice: fn(u64) -> String,
 }
 
@@ -61,6 +68,7 @@ impl Diagnostics {
             bell: Bell::new()?,
             attended: AtomicBool::new(false),
             deaf,
+            hung: AtomicBool::new(false),
             notice,
         })))
     }
@@ -74,19 +82,40 @@ impl Diagnostics {
         locked(&shared.queue).push(line, shared.notice);
         if shared.attended.load(Ordering::Acquire) {
             shared.bell.ring();
-        } else {
+        } else if !shared.hung.load(Ordering::Acquire) {
             self.write();
         }
     }
 
     /// Waits until everything is written, or the deadline. While the log thread runs, it returns at once.
     pub fn flush(&self, deadline: Instant) {
+        if !self.0.hung.load(Ordering::Acquire) {
+            return self.flush_here(deadline);
+        }
+        let (at_end, over) = channel::<()>();
+        let lines = self.clone();
+        let body = move || {
+            let _at_end = at_end;
+            lines.flush_here(deadline);
+        };
+        // Without a thread the lines are lost: nothing may hang here.
+        if Builder::new().name("minion-lines".to_owned()).stack_size(STACK).spawn(body).is_ok() {
+            let _ = over.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    fn flush_here(&self, deadline: Instant) {
         while !self.0.attended.load(Ordering::Acquire) {
             let blocked = self.write();
             if !blocked || !self.wait_writable(deadline) {
                 return;
             }
         }
+    }
+
+    /// The log thread hangs in its disk. Stderr may be on the same: from now on only a thread that may hang as well writes.
+    pub(super) fn distrust(&self) {
+        self.0.hung.store(true, Ordering::Release);
     }
 
     /// For the log thread: from now on it writes, or no longer.

@@ -241,6 +241,9 @@ impl LogThread {
             }
         };
         self.diagnostics.attend(false);
+        if !ended {
+            self.diagnostics.distrust();
+        }
         self.diagnostics.flush(deadline);
         ended
     }

@@ -8,6 +8,7 @@ use minion::config::{Keeping, Loaded};
 use minion::inspect::doctor::{self, Check, Depth, Health, Subject};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tracing::{error, info, warn};
 
@@ -45,8 +46,8 @@ impl Checks {
         })
     }
 
-    /// Looks, and says what is not ok.
-    pub(crate) fn say(&self) {
+    /// Looks, and says what is not ok, until it is silenced.
+    pub(crate) fn say(&self, silence: &AtomicBool) {
         let km = self.km.as_ref().map(|km| Ok((km.clone(), "the one that was started".to_owned())));
         let subject = Subject {
             km,
@@ -60,7 +61,9 @@ impl Checks {
             depth: Depth::Quick,
         };
         let concerns = |name| name != SAID && (self.km.is_some() || name != OF_KM);
-        doctor::examine(&subject).iter().filter(|check| concerns(check.name)).for_each(say);
+        let checks = doctor::examine(&subject);
+        let concerning = checks.iter().filter(|check| concerns(check.name));
+        concerning.take_while(|_| !silence.load(Ordering::Acquire)).for_each(say);
     }
 }
 

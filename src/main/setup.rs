@@ -27,7 +27,7 @@ use tracing::{error, info, warn};
 
 /// The agent's default, and ours where nobody says anything.
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
-/// How long the last lines may take when set-up failed.
+/// How long the last lines may take.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Where the tasks come from.
@@ -48,16 +48,17 @@ pub(crate) fn prepare(options: &CommonOptions, front: &FrontEnd<'_>, signals: Si
     trace::init(format, options.verbosity, diagnostics.clone());
     trace::report_panics();
     options.notices.iter().for_each(|notice| warn!("{notice}"));
-    let outcome = set_up(options, front, signals, &diagnostics).and_then(supervisor::run);
-    let code = match outcome {
-        Ok(outcome) => outcome.code(),
+    let ended = set_up(options, front, signals, &diagnostics).and_then(supervisor::run);
+    let limit = Instant::now() + LAST_LINES;
+    let (code, limit) = match ended {
+        Ok(ended) => (ended.outcome.code(), limit.min(ended.last_moment)),
         Err(failure) => {
             let code = minion::task::ExitCode::Setup as u8;
             error!(errno = failure.errno(), code, "{failure}");
-            code
+            (code, limit)
         }
     };
-    diagnostics.flush(Instant::now() + LAST_LINES);
+    diagnostics.flush(limit);
     Ok(code)
 }
 
@@ -70,7 +71,8 @@ fn set_up(options: &CommonOptions, front: &FrontEnd<'_>, signals: Signals, diagn
     let cgroups = cgroups(options, &machine.placement)?;
     let oom = cgroups.as_ref().and_then(watch_oom);
     let loaded = (front.load)(&machine)?;
-    let beside = Checks::new(options, &loaded, front.needs_km).map(|checks| -> Work { Box::new(move || checks.say()) });
+    let beside = Checks::new(options, &loaded, front.needs_km)
+        .map(|checks| -> Work { Box::new(move |silence| checks.say(silence)) });
     let given = loaded.grace;
     let (tasks, logs) = logs(loaded, diagnostics)?;
     let drifted = match options.cgroup_drift {

@@ -212,14 +212,18 @@ pub fn kill_all(deadline: Instant) -> bool {
     loop {
         let below = with_descendants([own]).unwrap_or_default();
         let alive: Vec<i32> = below.into_iter().filter(|pid| *pid != own && is_alive(*pid)).collect();
-        while let Ok(Some(pid)) = reap::peek()
+        while Instant::now() <= deadline
+            && let Ok(Some(pid)) = reap::peek()
             && let Ok(Some(_)) = reap::reap(pid)
         {}
-        if !reap::has_children() || Instant::now() > deadline {
-            return !reap::has_children();
+        if !reap::has_children() {
+            return true;
         }
         for &pid in &alive {
             signal_descendant(pid, &[libc::SIGKILL]);
+        }
+        if Instant::now() > deadline {
+            return false;
         }
         await_death(alive.first().copied());
     }

@@ -1,12 +1,14 @@
 //! Work beside the loop, which waits for nobody: the checks of the doctor, whose disk may hang.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::Builder;
 use std::time::Duration;
 use tracing::info;
 
-/// What is done beside.
-pub type Work = Box<dyn FnOnce() + Send>;
+/// What is done beside. It has nothing to say any more once that is set.
+pub type Work = Box<dyn FnOnce(&AtomicBool) + Send>;
 
 /// Address space of its stack; only what is used of it becomes memory, and only for a moment.
 const STACK: usize = 256 * 1024;
@@ -15,8 +17,8 @@ const STACK: usize = 256 * 1024;
 pub(super) enum Beside {
     /// Nothing has begun.
     Waiting(Work),
-    /// The channel is closed when it is over.
-    Begun(Receiver<()>),
+    /// The channel is closed when it is over, and before that it may be silenced.
+    Begun { over: Receiver<()>, silence: Arc<AtomicBool> },
     /// There is nothing to do.
     Nothing,
 }
@@ -35,21 +37,24 @@ impl Beside {
     pub(super) fn begin(&mut self) {
         let Self::Waiting(work) = std::mem::replace(self, Self::Nothing) else { return };
         let (at_end, over) = channel();
+        let silence = Arc::new(AtomicBool::new(false));
+        let silenced = Arc::clone(&silence);
         let body = move || {
             let _at_end = at_end;
-            work();
+            work(&silenced);
         };
         match Builder::new().name("minion-beside".to_owned()).stack_size(STACK).spawn(body) {
-            Ok(_) => *self = Self::Begun(over),
+            Ok(_) => *self = Self::Begun { over, silence },
             Err(cause) => info!("no thread for the checks: {cause}"),
         }
     }
 
-    /// Waits until what has begun is over, but no longer than this.
+    /// Waits until what has begun is over, but no longer than this. Afterwards it is silent.
     pub(super) fn finish(&mut self, limit: Duration) {
-        if let Self::Begun(over) = self {
+        if let Self::Begun { over, silence } = self {
             // Nothing is ever sent: it is closed, or the time is over.
             let _ = over.recv_timeout(limit);
+            silence.store(true, Ordering::Release);
         }
     }
 }
@@ -57,16 +62,13 @@ impl Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Arc, mpsc};
+    use std::sync::mpsc;
 
     #[test]
-    fn it_is_waited_for_and_no_longer_than_that() {
+    fn it_is_waited_for_and_no_longer_than_that_and_is_silent_then() {
         let done = Arc::new(AtomicBool::new(false));
-        let mut beside = Beside::new(Some(Box::new({
-            let done = Arc::clone(&done);
-            move || done.store(true, Ordering::Release)
-        })));
+        let is_done = Arc::clone(&done);
+        let mut beside = Beside::new(Some(Box::new(move |_| is_done.store(true, Ordering::Release))));
         beside.finish(Duration::from_secs(10)); // it has not begun
         assert!(beside.is_waiting() && !done.load(Ordering::Acquire));
         beside.begin();
@@ -74,11 +76,14 @@ mod tests {
         assert!(done.load(Ordering::Acquire));
 
         let (let_go, held) = mpsc::channel::<()>();
-        let mut hangs = Beside::new(Some(Box::new(move || {
+        let (says, said) = mpsc::channel();
+        let mut hangs = Beside::new(Some(Box::new(move |silence| {
             let _ = held.recv();
+            says.send(silence.load(Ordering::Acquire)).unwrap();
         })));
         hangs.begin();
         hangs.finish(Duration::from_millis(1));
         drop(let_go);
+        assert!(said.recv().unwrap());
     }
 }

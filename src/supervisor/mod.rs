@@ -31,7 +31,7 @@ pub use manager::Manager;
 pub use place::{Drifted, Surroundings};
 
 use crate::cgroup;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::{LogId, LogThread};
 use crate::process::signals::{self, Signals};
 use crate::process::tree::{self, Children};
@@ -46,17 +46,18 @@ use run::Slot;
 use rustix::event::epoll::EventFlags;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
-/// How long the log thread may take to write its last bytes, once everything is over. Part of the second that the budget
-/// leaves of the agent's grace.
+/// How long the log thread may take to write its last bytes, once everything is over. This and what follows have to fit into
+/// what the budget leaves of the agent's grace: [`Supervisor::last_moment`] ends them all.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
-/// How long the last try to end everything may take, when the loop failed or the time is over: part of the same second.
+/// How long the last try to end everything may take, when the loop failed or the time is over.
 const LAST_KILLS: Duration = Duration::from_millis(300);
 
-/// How long a run that has failed waits for what is done beside. Part of the same second.
+/// How long a run that has failed waits for what is done beside.
 const LAST_CHECKS: Duration = Duration::from_millis(100);
 
 /// So many signals are read in one wake: the rest is there in the next.
@@ -129,35 +130,50 @@ struct Supervisor {
     last_stream: u64,
     last_run: u64,
     outcome: Option<Outcome>,
+    /// When the end began.
+    told_to_end: Option<Instant>,
     /// Whether the time for asking is over.
     killing: bool,
     /// Whether a rest may begin that is worth giving memory back for.
     rests: bool,
 }
 
+/// A run that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// When the agent's patience is over: minion should be gone before it.
+    pub last_moment: Instant,
+}
+
 /// Runs the plan to its end.
 ///
 /// An error means that the loop itself could not go on; everything that was started is dead then, as far as that can be had.
-pub fn run(plan: Plan) -> Result<Outcome> {
+pub fn run(plan: Plan) -> Result<Ended> {
     let mut supervisor = Supervisor::new(plan)?;
     supervisor.inputs.push_back(Input::Begin);
-    let outcome = supervisor.supervise();
+    // A panic is a mistake of ours, and no reason to leave anything alive; its own line is written already.
+    let supervised = catch_unwind(AssertUnwindSafe(|| supervisor.supervise()));
+    let outcome = supervised.unwrap_or_else(|_| Err(Error::new("supervise", "the tasks", "minion made a mistake")));
+    let last_moment = supervisor.last_moment();
+    let at_most = |time| last_moment.min(Instant::now() + time);
     match &outcome {
         Ok(outcome) => {
-            if outcome.code() != 0 {
-                // What is odd here may be why.
-                supervisor.beside.finish(LAST_CHECKS);
-            }
+            // What is odd here may be why it failed. Afterwards the last word is ours.
+            let patience = if outcome.code() == 0 { Duration::ZERO } else { LAST_CHECKS };
+            supervisor.beside.finish(patience.min(last_moment.saturating_duration_since(Instant::now())));
             supervisor.check_hazards();
             supervisor.last_words(*outcome);
         }
-        Err(_) if tree::kill_all(Instant::now() + LAST_KILLS) => {}
+        Err(_) if tree::kill_all(at_most(LAST_KILLS)) => {}
         Err(_) => error!("something is still alive after SIGKILL"),
     }
-    if !supervisor.logs.stop(Instant::now() + LAST_BYTES) {
+    if !supervisor.logs.stop(at_most(LAST_BYTES)) {
         error!("the log thread does not end: its disk or the reader of stderr hangs");
+        supervisor.leave_desk();
     }
-    outcome
+    outcome.map(|outcome| Ended { outcome, last_moment })
 }
 
 impl Supervisor {
@@ -200,6 +216,7 @@ impl Supervisor {
             last_stream: 0,
             last_run: 0,
             outcome: None,
+            told_to_end: None,
             killing: false,
             rests: false,
         };
@@ -234,8 +251,15 @@ impl Supervisor {
     fn last_look(&mut self, outcome: Outcome) -> Result<Outcome> {
         self.reap_orphans()?;
         // Whoever is left escaped a sweep: for lack of a descriptor or of time, or because /proc did not show it.
-        let everything_ended = !reap::has_children() || tree::kill_all(Instant::now() + LAST_KILLS);
+        let limit = self.last_moment().min(Instant::now() + LAST_KILLS);
+        let everything_ended = !reap::has_children() || tree::kill_all(limit);
         Ok(Outcome { everything_ended, ..outcome })
+    }
+
+    /// A twentieth of the grace before the agent kills what is left of us. While nobody asked for the end, from now on.
+    fn last_moment(&self) -> Instant {
+        let grace = self.desk.grace();
+        self.told_to_end.unwrap_or_else(Instant::now) + grace.saturating_sub(grace / 20)
     }
 
     /// Waits for something to happen, and deals with it.
@@ -264,7 +288,10 @@ impl Supervisor {
                 self.note_output(output);
                 match output {
                     Output::Task(task, action) => self.perform(task, action)?,
-                    Output::Stopping(reason) => self.stopping(reason),
+                    Output::Stopping(reason) => {
+                        self.told_to_end = Some(Instant::now());
+                        self.stopping(reason);
+                    }
                     Output::Killing => {
                         warn!("the time for asking is over: killing what is alive");
                         self.killing = true;

@@ -50,6 +50,11 @@ impl Desk {
     pub(super) fn new(about: About, budget: Duration, tasks: usize) -> Self {
         Self { server: None, journal: Journal::new(tasks), about, budget, since: Instant::now(), answer: None }
     }
+
+    /// The agent's grace period.
+    pub(super) fn grace(&self) -> Duration {
+        self.about.grace
+    }
 }
 
 impl Supervisor {
@@ -66,6 +71,11 @@ impl Supervisor {
             }
             Err(error) => warn!("{error}; nobody can ask or command this minion"),
         }
+    }
+
+    /// Goes away without removing the file of the socket: its disk hangs, and a dead socket is replaced by the next minion.
+    pub(super) fn leave_desk(&mut self) {
+        std::mem::forget(self.desk.server.take());
     }
 
     /// Serves those who have something to say; bounded.
