@@ -61,13 +61,17 @@ fn supervise_says_what_concerns_any_executor_and_not_what_km_needs() {
 #[test]
 fn both_children_execute_before_the_first_check_is_made() {
     need!("strace");
-    let sandbox = Sandbox::with_km("if [ $1 = proxy ]; then echo up >gate; exec sleep 300; fi\nread -r _ <gate\n");
-    let _gate = sandbox.events("gate");
+    let sandbox = Sandbox::with_km("[ $1 = proxy ] && exec /bin/sleep 300; read -r _ <go\n");
+    let _go = sandbox.events("go");
     let trace = sandbox.path("trace");
     // One file for all threads, in the order of the calls. Only the checks ask for the free space.
     let output = format!("-o{}", trace.display());
     let strace = ["strace", "-f", "-qq", &output, "-etrace=execve,statfs"];
-    sandbox.run_under(&strace, &[]).assert_code(0);
+    let mut minion =
+        Minion::spawn(&mut sandbox.command_under(&strace, &["--max-log-backups=99999", "--max-log-size=1Gi"]));
+    minion.says("doctor: log space");
+    fs::write(sandbox.path("go"), "\n").unwrap();
+    minion.wait().assert_code(0);
     let trace = fs::read_to_string(trace).unwrap();
     let at = |text: &str, nth: usize| trace.lines().enumerate().filter(|(_, line)| line.contains(text)).nth(nth);
     let (Some((second, _)), Some((space, _))) = (at("km\", [", 1), at("statfs(", 0)) else { panic!("{trace}") };
