@@ -20,8 +20,9 @@ use minion::process::signals::{self, Signals, StartMask};
 use minion::rehearsal;
 use minion::render::Screen;
 use minion::task::ExitCode as Code;
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -66,8 +67,14 @@ fn dispatch(command: Command) -> u8 {
         }
         Command::StandIn(args) => rehearsal::stand_in::main(args),
         Command::RehearsalInit(args) => rehearsal::init::main(args),
+        Command::ProbeUnix(args) => probe_unix(&args),
         Command::ProbeFile(args) => u8::from(!args.iter().all(|path| std::path::Path::new(path).exists())),
     }
+}
+
+fn probe_unix(args: &[OsString]) -> u8 {
+    let tried = args.iter().try_for_each(|path| minion::supervisor::connect_unix(Path::new(path)));
+    tried.map_or_else(|error| error.raw_os_error().and_then(|errno| u8::try_from(errno).ok()).unwrap_or(1), |()| 0)
 }
 
 /// The main job with the two children of the original.

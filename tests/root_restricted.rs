@@ -295,3 +295,28 @@ fn a_cgroup_that_is_removed_stops_the_proxy_and_not_the_executor() {
     assert!(said.contains("ended: executor exited with 3 code=3"), "{said}");
     assert!(!directory.exists(), "it was made again");
 }
+
+#[test]
+fn a_task_of_another_user_is_looked_at_while_it_still_is_ours() {
+    need!("root", "mountns", "setpriv");
+    let sandbox = Sandbox::with_km("");
+    let mut events = sandbox.events("events");
+    fs::set_permissions(sandbox.path("."), fs::Permissions::from_mode(0o755)).unwrap();
+    // Without this capability nobody may look at the namespaces of a process that has changed its user.
+    let mut command = Command::new("setpriv");
+    sandbox.mark(&mut command);
+    command.args(["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", common::minion()]);
+    command.args(["supervise", "--cgroup-attach=off", "--private-mountns", "--config=tasks.toml"]);
+    let file = "[executor]\ncommand = ['sleep', '1000']\n\
+        [[sidecar]]\nname = 'other'\ncommand = ['true']\nuser = 'nobody'\nlimits = { nofile = '100' }\n\
+        restart-delay = '1ms'\nrestart-delay-max = '1ms'\n\
+        after-stop = { command = ['/bin/sh', '-c', 'echo \"$MINION_EXIT\" >events'] }\n";
+    fs::write(sandbox.path("tasks.toml"), file).unwrap();
+    fs::set_permissions(sandbox.path("events"), fs::Permissions::from_mode(0o666)).unwrap();
+    let minion = Minion::spawn(&mut command);
+    for _ in 0..30 {
+        assert_eq!(events.next(), "exited with 0");
+    }
+    let said = minion.stop().assert_code(0);
+    assert!(!said.contains("start other"), "{said}");
+}

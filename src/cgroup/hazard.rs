@@ -5,10 +5,13 @@
 use super::directory::{Place, Validated};
 use super::mountinfo::Version;
 use crate::mesos::recovery::{self, LEAF, Reading};
+use crate::process::procfs;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
+
+/// So many are looked for: one of them is enough to stop the agent, and a kubelet makes thousands.
+const MOST: usize = 64;
 
 /// A cgroup that some process of the container made, and that the agent's next recovery fails over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +23,7 @@ pub struct Hazard {
 }
 
 impl Validated {
-    /// The hazards that there are now. What cannot be listed is passed over: it may be going away at this moment.
+    /// The hazards that there are now, or as many of them as an operator can want to read. What cannot be listed is passed over: it may be going away at this moment.
     ///
     /// A cgroup that looks exactly like a nested container's (`<id>/mesos/<child>`) is taken for one of the agent's own: only
     /// the agent knows better. Where no more than the leaf is mounted, no more is seen.
@@ -40,17 +43,18 @@ impl Place {
         };
         let mut hazards = Vec::new();
         look_below(top, &below, own, &mut hazards);
+        hazards.truncate(MOST);
         hazards
     }
 }
 
 /// Reads every cgroup below `directory`; `path` is what the agent sees of it below its root, from the container on.
 fn look_below(directory: &Path, path: &Path, own: &OsStr, hazards: &mut Vec<Hazard>) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
+    for name in procfs::directories(directory).unwrap_or_default() {
+        if hazards.len() >= MOST {
+            return;
         }
-        let (directory, path) = (entry.path(), path.join(entry.file_name()));
+        let (directory, path) = (directory.join(&name), path.join(&name));
         if let Some(taken_for) = taken_for(&path, own) {
             hazards.push(Hazard { directory: directory.clone(), taken_for });
         }

@@ -226,6 +226,7 @@ pub static COMMANDS: &[Row] = &[
     hidden("rehearsal-init", |args| Ok(Command::RehearsalInit(args))),
     hidden("enter-keeper", views::enter_keeper),
     hidden("probe-file", |args| Ok(Command::ProbeFile(args))),
+    hidden("probe-unix", |args| Ok(Command::ProbeUnix(args))),
 ];
 
 /// A command for minion's own use: its arguments are passed on unread.

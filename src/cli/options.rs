@@ -49,6 +49,8 @@ pub enum Command {
     RehearsalInit(Vec<OsString>),
     /// Hidden: exits with 0 when the file that is its argument exists.
     ProbeFile(Vec<OsString>),
+    /// Hidden: exits with 0 when the unix socket that is its argument accepts, else with the errno.
+    ProbeUnix(Vec<OsString>),
 }
 
 /// What `minion run` was told. [`Default`] is the command line without a flag.

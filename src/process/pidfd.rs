@@ -34,8 +34,9 @@ impl Pidfd {
 
     /// `pidfd_send_signal(fd, signal, NULL, 0)`. ESRCH once it is reaped.
     ///
-    /// Only for a process that is our own unreaped child does the fallback to `kill(2)` hold, which a seccomp profile that
-    /// answers EPERM makes necessary [ME-30]: its number is pinned.
+    /// A seccomp profile that answers EPERM makes the fallback to `kill(2)` necessary [ME-30]. The number of our own unreaped
+    /// child is pinned; any other process has to have been seen alive just before: then its number would have to be reaped and
+    /// the whole space of pids given away in between.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
         match self.send(signal, 0) {
             Err(error) if is_missing(&error) => kill(self.pid, signal),
@@ -78,7 +79,7 @@ fn is_missing(error: &io::Error) -> bool {
 
 /// `kill(target, signal)`: a pid, or a process group as a negative number.
 fn kill(target: i32, signal: i32) -> io::Result<()> {
-    // SAFETY: two integers; the callers' contract is that the number still means whom they mean.
+    // SAFETY: two integers; the callers' contract is that the number still means whom they mean: see `signal`.
     let answer = unsafe { libc::kill(target, signal) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

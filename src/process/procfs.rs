@@ -1,8 +1,10 @@
-//! Reading files and directories of `/proc`.
+//! Reading files and directories that the kernel makes up: `/proc`, cgroups.
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The whole text of a file whose size the kernel does not tell.
@@ -31,4 +33,13 @@ pub fn numbers(path: impl AsRef<Path>) -> io::Result<Vec<i32>> {
     let directory = Dir::new(openat(CWD, path.as_ref(), flags, Mode::empty())?)?;
     let names = directory.filter_map(Result::ok);
     Ok(names.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect())
+}
+
+/// The names of the directories in a directory. For cgroups, whose file system says of each entry what it is. [CR-150]
+pub fn directories(path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = Dir::new(openat(CWD, path.as_ref(), flags, Mode::empty())?)?;
+    let below = directory.filter_map(Result::ok).filter(|entry| entry.file_type() == FileType::Directory);
+    let names = below.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+    Ok(names.filter(|name| name != "." && name != "..").collect())
 }

@@ -228,7 +228,23 @@ impl Gated {
         }
     }
 
-    /// Ends and reaps the child, which has executed nothing.
+    /// What tells of its death.
+    pub fn pidfd(&self) -> &Pidfd {
+        &self.pidfd
+    }
+
+    /// What will tell whether its exec worked.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Ends the child, which has executed nothing, without waiting: it may hang in the disk of its directory. It is reaped as
+    /// any orphan is.
+    pub fn kill(self) {
+        let _ = self.pidfd.signal(libc::SIGKILL);
+    }
+
+    /// Ends and reaps the child, which has executed nothing. Waits.
     pub fn abandon(self) -> Result<()> {
         let _ = self.pidfd.signal(libc::SIGKILL);
         reap::wait_for(self.pidfd.pid()).during("reap", self.pidfd.pid())

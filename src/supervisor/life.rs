@@ -52,7 +52,12 @@ impl Supervisor {
         let Some(run) = &mut slot.run else { return };
         let Some(main) = &run.main else { return };
         let exit = match main.reap() {
-            Ok(None) => return,
+            Ok(None) => {
+                // Dead for everybody but us: a tracer holds it, and nothing tells when it lets go.
+                self.reactor.remove(main);
+                run.held = true;
+                return;
+            }
             Ok(Some(_)) if run.failed => Exit::NotStarted,
             Ok(Some(WaitStatus::Exited(code))) => Exit::Code(code),
             Ok(Some(WaitStatus::Killed { signal, core })) => Exit::Signal { signal, core },
@@ -76,6 +81,16 @@ impl Supervisor {
         }
         self.give_up_question(task, "it has ended");
         self.inputs.push_back(Input::Task(task, Event::Exited(exit)));
+    }
+
+    /// Looks whether tracers have let go of those that they hold.
+    pub(super) fn look_at_held(&mut self) {
+        for task in 0..self.slots.len() {
+            let is_held = self.slots[task].run.as_mut().is_some_and(|run| std::mem::take(&mut run.held));
+            if is_held {
+                self.main_died(task);
+            }
+        }
     }
 
     /// A daemon that forked away and named its main process (`MAINPID=`): that one takes the place of the dead one.

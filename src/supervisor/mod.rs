@@ -29,6 +29,7 @@ pub use beside::Work;
 pub use control::About;
 pub use manager::Manager;
 pub use place::{Drifted, Surroundings};
+pub use probe::connect_unix;
 
 use crate::cgroup;
 use crate::error::{Error, Result};
@@ -62,6 +63,9 @@ const LAST_CHECKS: Duration = Duration::from_millis(100);
 
 /// So many signals are read in one wake: the rest is there in the next.
 const SIGNALS_PER_WAKE: usize = 16;
+
+/// When to look again at a dead child that a tracer holds.
+const HELD: Duration = Duration::from_millis(10);
 
 /// A task and where its output goes.
 #[derive(Debug)]
@@ -268,7 +272,9 @@ impl Supervisor {
             return Ok(());
         }
         let more_dead = self.more_dead.then(Instant::now);
-        self.reactor.arm(self.core.deadline().into_iter().chain(self.look_again).chain(more_dead).min())?;
+        let held = self.slots.iter().any(Slot::is_held).then(|| Instant::now() + HELD);
+        let own = [self.look_again, more_dead, held];
+        self.reactor.arm(self.core.deadline().into_iter().chain(own.into_iter().flatten()).min())?;
         if std::mem::take(&mut self.rests) {
             // Best effort: it only saves memory.
             let _ = memory::release_text();
@@ -326,6 +332,7 @@ impl Supervisor {
                 if self.more_dead {
                     self.reap_orphans()?;
                 }
+                self.look_at_held();
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::task::state::{Event, Part};
 use crate::task::watch::Purpose;
 use crate::task::{Input, TaskId};
 use rustix::event::epoll::EventFlags;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
@@ -18,8 +19,8 @@ use rustix::net::{
 };
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use tracing::debug;
 
 /// A question that is not answered yet.
@@ -29,8 +30,8 @@ pub(super) enum Question {
     Connecting { socket: OwnedFd, request: Option<String> },
     /// The request was sent.
     Asked { socket: OwnedFd, reply: Vec<u8> },
-    /// A command runs.
-    Running { child: Pidfd },
+    /// A command runs; its exit code is the answer, or the errno of a connection.
+    Running { child: Pidfd, connects_to: Option<PathBuf> },
 }
 
 /// What became of a question so far.
@@ -64,16 +65,14 @@ impl Supervisor {
                 let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n");
                 tcp(*address, Some(request))
             }
-            Probe::Unix(path) => unix(path),
-            Probe::Command(args) => self.command(task, args),
-            // A look at a file may hang on its disk, and this thread may not: a child looks.
-            Probe::File(path) => {
-                self.command(task, &["/proc/self/exe".into(), "probe-file".into(), path.clone().into_os_string()])
-            }
+            Probe::Command(args) => self.command(task, args, None),
+            // A look at a file, and the way to a socket, may hang on a disk, and this thread may not: a child looks.
+            Probe::File(path) => self.command(task, &own_command("probe-file", path), None),
+            Probe::Unix(path) => self.command(task, &own_command("probe-unix", path), Some(path)),
         }
     }
 
-    fn command(&self, task: TaskId, args: &[OsString]) -> Result<Answer> {
+    fn command(&self, task: TaskId, args: &[OsString], connects_to: Option<&PathBuf>) -> Result<Answer> {
         let slot = &self.slots[task];
         let marker = slot.run.as_ref().map_or("", |run| &run.marker);
         let mut env = slot.environment(Part::Before, marker);
@@ -83,8 +82,8 @@ impl Supervisor {
         let null = self.null.as_fd();
         let gated = program.fork(Stdio { stdin: null, stdout: null, stderr: null, extra: None })?;
         // Whether its exec works is told by its exit code.
-        let Child { pidfd: child, .. } = self.let_in(task, gated)?;
-        Ok(Answer::Open(Question::Running { child }))
+        let Child { pidfd: child, .. } = self.let_in(task, gated, |_| Ok(()))?;
+        Ok(Answer::Open(Question::Running { child, connects_to: connects_to.cloned() }))
     }
 
     fn answered(&mut self, task: TaskId, answer: Answer) {
@@ -119,7 +118,7 @@ impl Supervisor {
         let answer = match question {
             Question::Connecting { socket, request } => connected(socket, request),
             Question::Asked { socket, reply } => read_reply(socket, reply),
-            Question::Running { child } => exited(child),
+            Question::Running { child, connects_to } => exited(child, connects_to),
         };
         self.answered(task, answer);
     }
@@ -129,7 +128,7 @@ impl Supervisor {
         let Some(question) = self.slots[task].question.take() else { return };
         self.reactor.remove(question.fd());
         evidence.clone_into(&mut self.slots[task].evidence);
-        if let Question::Running { child } = question {
+        if let Question::Running { child, .. } = question {
             let _ = child.signal_group(libc::SIGKILL).or_else(|_| child.signal(libc::SIGKILL));
         }
     }
@@ -137,7 +136,7 @@ impl Supervisor {
     /// The task whose question this process is.
     pub(super) fn task_asked_by(&self, pid: i32) -> Option<TaskId> {
         self.slots.iter().position(|slot| match &slot.question {
-            Some(Question::Running { child }) => child.pid() == pid,
+            Some(Question::Running { child, .. }) => child.pid() == pid,
             Some(Question::Connecting { .. } | Question::Asked { .. }) | None => false,
         })
     }
@@ -147,7 +146,7 @@ impl Question {
     fn fd(&self) -> std::os::fd::BorrowedFd<'_> {
         match self {
             Self::Connecting { socket, .. } | Self::Asked { socket, .. } => socket.as_fd(),
-            Self::Running { child } => child.as_fd(),
+            Self::Running { child, .. } => child.as_fd(),
         }
     }
 }
@@ -166,12 +165,23 @@ fn tcp(address: SocketAddr, request: Option<String>) -> Result<Answer> {
     }
 }
 
-fn unix(path: &Path) -> Result<Answer> {
-    let socket = stream(AddressFamily::UNIX)?;
-    let address = SocketAddrUnix::new(path).during("connect to", path.display())?;
+/// One of minion's hidden commands, on a path.
+fn own_command(name: &str, path: &Path) -> [OsString; 3] {
+    ["/proc/self/exe".into(), name.into(), path.as_os_str().to_owned()]
+}
+
+/// Connects to a unix socket: what the child of such a question does. Through its directory's descriptor: a path may be longer
+/// than an address.
+pub fn connect_unix(path: &Path) -> std::io::Result<()> {
+    let name = path.file_name().ok_or(Errno::NOENT)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(CWD, parent, flags, Mode::empty())?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let by_descriptor = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
     // A full backlog answers EAGAIN: somebody listens and nobody accepts.
-    connect(&socket, &address).during("connect to", path.display())?;
-    Ok(Answer::Good)
+    Ok(connect(&socket, &SocketAddrUnix::new(by_descriptor)?)?)
 }
 
 fn connected(socket: OwnedFd, request: Option<String>) -> Answer {
@@ -213,13 +223,17 @@ fn http_status(reply: &[u8]) -> Option<u16> {
     std::str::from_utf8(status).ok()?.parse().ok()
 }
 
-fn exited(child: Pidfd) -> Answer {
-    match child.reap() {
-        Ok(None) => Answer::Open(Question::Running { child }),
-        Ok(Some(WaitStatus::Exited(0))) => Answer::Good,
-        Ok(Some(WaitStatus::Exited(code))) => Answer::Bad(format!("the command exited with {code}")),
-        Ok(Some(WaitStatus::Killed { signal, .. })) => Answer::Bad(format!("signal {signal} killed the command")),
-        Err(cause) => {
+fn exited(child: Pidfd, connects_to: Option<PathBuf>) -> Answer {
+    match (child.reap(), connects_to) {
+        (Ok(None), connects_to) => Answer::Open(Question::Running { child, connects_to }),
+        (Ok(Some(WaitStatus::Exited(0))), _) => Answer::Good,
+        (Ok(Some(WaitStatus::Exited(errno))), Some(path)) => {
+            let cause = std::io::Error::from_raw_os_error(i32::from(errno));
+            Answer::Bad(Error::io("connect to", path.display(), cause).to_string())
+        }
+        (Ok(Some(WaitStatus::Exited(code))), None) => Answer::Bad(format!("the command exited with {code}")),
+        (Ok(Some(WaitStatus::Killed { signal, .. })), _) => Answer::Bad(format!("signal {signal} killed the command")),
+        (Err(cause), _) => {
             let _ = reap::reap(child.pid());
             Answer::Bad(format!("wait for the command: {cause}"))
         }

@@ -56,6 +56,8 @@ pub(super) struct Run {
     pub(super) report: Option<Report>,
     /// Where it says that it is ready, until it did.
     pub(super) ready: Option<OwnedFd>,
+    /// Whether its main process is dead and a tracer has not let go of it.
+    pub(super) held: bool,
     /// Whether a step before or at exec failed.
     pub(super) failed: bool,
     /// Whether a verdict ended it.
@@ -82,6 +84,7 @@ impl Run {
             announced: None,
             report: None,
             ready: None,
+            held: false,
             failed: false,
             judged: false,
             streams: Vec::new(),
@@ -116,6 +119,11 @@ impl Slot {
     /// Whether it is not decided whether its program runs.
     pub(super) fn is_at_gate(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.report.is_some())
+    }
+
+    /// Whether a tracer holds its dead main process.
+    pub(super) fn is_held(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.held)
     }
 
     /// The pid of the main process while it is not reaped.

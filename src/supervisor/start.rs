@@ -33,7 +33,7 @@ impl Supervisor {
         self.slots[task].run = Some(run);
     }
 
-    /// A name for a run that no other run on this host has while it lives.
+    /// A name for a run that no other run below this minion has.
     fn new_marker(&mut self, task: TaskId) -> String {
         self.last_run += 1;
         format!("{}.{}.{}", self.slots[task].spec.name, self.children.parent(), self.last_run)
@@ -53,9 +53,10 @@ impl Supervisor {
         let outputs = Outputs::open(log, stdout)?;
         let extra = ready.as_ref().map(|((_, inside), number)| (inside.as_fd(), *number));
         let gated = program.fork(outputs.stdio(&self.null, extra))?;
-        let Child { pidfd, report } = self.let_in(task, gated)?;
-        self.reactor.add(&pidfd, Source::Child(task), EventFlags::IN)?;
-        self.reactor.add(&report, Source::Report(task), EventFlags::IN)?;
+        let Child { pidfd, report } = self.let_in(task, gated, |gated| {
+            self.reactor.add(gated.pidfd(), Source::Child(task), EventFlags::IN)?;
+            self.reactor.add(gated.report(), Source::Report(task), EventFlags::IN)
+        })?;
         let ready = ready.map(|((outside, _inside), _)| outside);
         if let Some(ready) = &ready {
             self.reactor.add(ready, Source::Ready(task), EventFlags::IN)?;
@@ -74,14 +75,16 @@ impl Supervisor {
         })
     }
 
-    /// Gives a child at the gate what it is to be born with, puts it where it belongs, and lets it through.
-    pub(super) fn let_in(&self, task: TaskId, gated: Gated) -> Result<Child> {
+    /// Gives a child at the gate what it is to be born with, puts it where it belongs, has it watched, and lets it through.
+    pub(super) fn let_in(&self, task: TaskId, gated: Gated, watch: impl FnOnce(&Gated) -> Result<()>) -> Result<Child> {
         let spec = &self.slots[task].spec;
         let pid = gated.pid();
         let received = give(&spec.attributes, pid).and_then(|()| self.surroundings.receive(&spec.name, pid));
-        if let Err(failure) = received {
-            // It may be attached in part; it has executed nothing, and ends here.
-            gated.abandon()?;
+        if let Err(failure) = received.and_then(|()| watch(&gated)) {
+            // It may be attached in part; it has executed nothing, and ends here. It holds copies of what is watched.
+            self.reactor.remove(gated.pidfd());
+            self.reactor.remove(gated.report());
+            gated.kill();
             return Err(failure);
         }
         gated.open()

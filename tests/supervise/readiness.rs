@@ -3,6 +3,7 @@
 use super::{IDLE, sh, start};
 use crate::common::minion::{Minion, Sandbox};
 use std::net::TcpListener;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
@@ -49,6 +50,32 @@ fn a_tcp_port_that_accepts() {
     ready_after(SLEEPS, &format!("{{ tcp = '{port}', every = '20ms', within = '10s' }}"), |_, _| {
         listener = Some(TcpListener::bind(port).unwrap());
     });
+}
+
+#[test]
+fn a_unix_socket_with_a_path_that_is_longer_than_an_address() {
+    let sandbox = Sandbox::with_km("");
+    let mut events = sandbox.events("events");
+    let directory = sandbox.path(&"d".repeat(120));
+    std::fs::create_dir(&directory).unwrap();
+    let readiness = format!("{{ unix = '{}/there', every = '20ms', within = '10s' }}", directory.display());
+    let mut minion = start(&sandbox, &file(SLEEPS, &readiness));
+    minion.started("side");
+    let open = std::fs::File::open(&directory).unwrap();
+    let _listener = UnixListener::bind(format!("/proc/self/fd/{}/there", open.as_raw_fd())).unwrap();
+    minion.says("ready task=side");
+    events.next_with("executor");
+    minion.stop().assert_code(0);
+}
+
+#[test]
+fn a_unix_socket_that_nobody_makes_is_named_with_what_connect_said() {
+    let sandbox = Sandbox::with_km("");
+    let file = file(SLEEPS, "{ unix = 'nothing', every = '20ms', within = '300ms' }");
+    let mut minion = start(&sandbox, &file);
+    let line = minion.says("not ready");
+    assert!(line.contains("connect to nothing: No such file or directory"), "{line}");
+    minion.stop();
 }
 
 #[test]

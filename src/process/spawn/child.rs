@@ -39,7 +39,10 @@ pub(super) fn fork(plan: &Plan<'_>) -> io::Result<i32> {
 fn run(plan: &Plan<'_>) -> ! {
     let (step, errno) = match prepare(plan) {
         Err(failure) => failure,
-        Ok(()) if gate_opens(plan.gate) => (Step::Exec, exec(plan.program)),
+        Ok(()) if gate_opens(plan.gate) => match change(plan) {
+            Err(failure) => failure,
+            Ok(()) => (Step::Exec, exec(plan.program)),
+        },
         Ok(()) => leave(),
     };
     let [a, b, c, d] = errno.raw_os_error().to_le_bytes();
@@ -48,19 +51,10 @@ fn run(plan: &Plan<'_>) -> ! {
     leave()
 }
 
+/// What is done while the parent may still look at the child and give it attributes: as minion's own user.
 fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     setpgid(None, None).map_err(|errno| (Step::ProcessGroup, errno))?;
-    become_user(plan.program)?;
-    // Behind the change of user, which clears it. [KF-09]
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Step::DeathSignal, errno))?;
-    // The parent may have died before the death signal was set; then nobody would ever send it. A parent outside of our pid
-    // namespace has no number here, and one that died has left us to somebody who has. [KF-182]
-    if getppid().is_some_and(|parent| parent != plan.parent) {
-        leave();
-    }
-    if let Some(directory) = &plan.program.directory {
-        chdir(directory.as_c_str()).map_err(|errno| (Step::Directory, errno))?;
-    }
+    die_with(plan.parent)?;
     // A pipe is at its end when no process has it open for writing: not this one either. Before `connect`, which may give its
     // number away. [KF-150]
     // SAFETY: this is the child's own copy. Its owner in the memory that was copied is never used again and never dropped,
@@ -69,6 +63,30 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     connect(plan.stdio).map_err(|errno| (Step::Stdio, errno))?;
     // No disposition is "ignore": `Signals::take_over` saw to that, and exec resets the handlers.
     SigSet::empty().thread_set_mask().map_err(|errno| (Step::SignalMask, Errno::from_raw_os_error(errno as i32)))
+}
+
+/// What changes who the child is, and where: behind the gate, because a process of another user may be one that the parent may
+/// not look at any more.
+fn change(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
+    if plan.program.user.is_some() {
+        become_user(plan.program)?;
+        // The change of user has cleared it. [KF-09]
+        die_with(plan.parent)?;
+    }
+    match &plan.program.directory {
+        Some(directory) => chdir(directory.as_c_str()).map_err(|errno| (Step::Directory, errno)),
+        None => Ok(()),
+    }
+}
+
+fn die_with(parent: Pid) -> Result<(), (Step, Errno)> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Step::DeathSignal, errno))?;
+    // It may have died before the death signal was set; then nobody would ever send it. A parent outside of our pid namespace
+    // has no number here, and one that died has left us to somebody who has. [KF-182]
+    if getppid().is_some_and(|now| now != parent) {
+        leave();
+    }
+    Ok(())
 }
 
 /// The system calls themselves: they change this thread, and after a fork there is no other.
