@@ -4,6 +4,9 @@
 
 mod common;
 
+#[path = "inspect/cost.rs"]
+mod cost;
+
 use common::look::{Looked, Said, Stray, why_pid};
 use common::{DEADLINE, minion, wait_dead};
 use nix::sys::signal::{SigSet, Signal};

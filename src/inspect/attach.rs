@@ -1,5 +1,6 @@
 //! `minion attach`: putting a stray process back. The only tool that changes anything.
 
+use super::proc::once::Once;
 use super::proc::seen::Seen;
 use super::proc::stat::Stat;
 use super::report::Answer;
@@ -86,7 +87,7 @@ fn zombie(stat: &Stat) -> Error {
 }
 
 fn places(errand: &Errand) -> Result<Vec<Place>> {
-    let validated = target::validated(&errand.container, errand.prefix.as_deref())?;
+    let validated = target::validated(&errand.container, errand.prefix.as_deref(), &Once::default())?;
     let subject = format!("container {:?}", errand.container);
     if validated.places.is_empty() {
         return Err(Error::new("attach to", subject, "it has no cgroup in any hierarchy")

@@ -26,6 +26,9 @@ mod report;
 mod target;
 mod view;
 
+/// The control socket in the sandbox.
+const SOCKET: &str = "minion.sock";
+
 pub use attach::{Errand, attach};
 pub use report::{Answer, Form, look};
 pub use view::{Question, View};

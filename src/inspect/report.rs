@@ -1,6 +1,7 @@
 //! `minion inspect` and `minion why`: from a word to an answer.
 
 use super::finding::{self, Finding, Level};
+use super::proc::once::Once;
 use super::proc::seen::Seen;
 use super::target::{Container, Target};
 use super::view::{Question, View};
@@ -40,9 +41,10 @@ struct Looked {
 
 /// Looks at what `word` names: a pid, a container's id or a task.
 pub fn look(word: &str, question: &Question, form: Form, screen: &Screen) -> Result<Answer> {
-    match Target::find(word, question.prefix.as_deref())? {
+    let once = Once::default();
+    match Target::find(word, question.prefix.as_deref(), &once)? {
         Target::Process(pid) => {
-            let view = View::of(pid, question)?;
+            let view = View::with(pid, question, &once)?;
             let findings = finding::of(&view);
             let seen = [Looked { view, findings }];
             let text = if form.json { object(word, None, &seen, form) } else { process(&seen[0], form, screen) };
@@ -51,7 +53,7 @@ pub fn look(word: &str, question: &Question, form: Form, screen: &Screen) -> Res
         Target::Container(container) => {
             let question = Question { container: Some(container.id.clone()), ..question.clone() };
             // One that ends meanwhile is no longer a member.
-            let view = |pid: &i32| View::of(*pid, &question).ok();
+            let view = |pid: &i32| View::with(*pid, &question, &once).ok();
             let seen: Vec<Looked> = container.members.iter().take(MOST).filter_map(view).map(Looked::of).collect();
             let text = if form.json {
                 object(word, Some(&container), &seen, form)
