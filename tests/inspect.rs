@@ -6,6 +6,8 @@ mod common;
 
 #[path = "inspect/cost.rs"]
 mod cost;
+#[path = "inspect/words.rs"]
+mod words;
 
 use common::look::{Looked, Said, Stray, why_pid};
 use common::{DEADLINE, minion, wait_dead};

@@ -14,6 +14,7 @@
 //! - [`finding`]: what can be odd about a process.
 
 mod attach;
+mod command;
 pub mod containers;
 pub mod doctor;
 pub mod enter;

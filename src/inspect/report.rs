@@ -173,7 +173,8 @@ fn container_page(container: &Container, seen: &[Looked], screen: &Screen) -> St
     }
     text += &page::section("PROCESSES", &processes.render(screen), screen);
     if members > seen.len() {
-        text += &screen.paragraph("  ", &format!("{} more were not looked at", members - seen.len()));
+        text += &screen
+            .paragraph("  ", &counted(members - seen.len(), "more was not looked at", "more were not looked at"));
     }
     text
 }

@@ -32,7 +32,7 @@ fn a_full_pids_cgroup_is_found() {
     let container = Container::new(&[PIDS]);
     let looked = container.with_process_in(&[PIDS]);
     write(&container.directory(PIDS).join("pids.max"), "1");
-    assert!(container.why(&looked).actual("pids-at-max").starts_with("1 of 1 pids are taken"));
+    assert!(container.why(&looked).actual("pids-at-max").starts_with("pids.current is 1 and pids.max 1 in "));
 }
 
 #[test]
@@ -42,9 +42,12 @@ fn an_empty_cpuset_is_found_and_is_why_it_is_outside() {
     let cpuset = std::path::Path::new(CPUSET).join(container.guard.name());
     // Nothing fills these two: a new v1 cpuset is empty.
     fs::create_dir_all(cpuset.join("c1")).unwrap();
-    let said = container.why(&container.with_process_in(&[FREEZER]));
+    let looked = container.with_process_in(&[FREEZER]);
+    let mut said = container.why(&looked);
+    let pasted = said.pasted();
     fs::remove_dir(cpuset.join("c1")).unwrap();
     fs::remove_dir(cpuset).unwrap();
+    assert!(pasted.iter().any(|output| String::from_utf8_lossy(&output.stdout).contains("is empty")), "{pasted:?}");
     assert!(said.actual("cpuset-empty").contains("/c1 is empty"), "{}", said.text);
     assert!(said.cause("cgroup-half-attached").contains("ENOSPC"), "{}", said.text);
 }

@@ -2,8 +2,8 @@
 
 use super::{Check, Subject, of_seen};
 use crate::inspect::proc::seen::{Seen, errno_name};
+use crate::render::unit::{bytes, counted, span};
 use crate::mesos::Environment;
-use crate::render::unit::{bytes, span};
 use rustix::fs::{Access, access, statvfs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,7 +41,13 @@ fn space(subject: &Subject<'_>, directory: &Path) -> Check {
     }
     let (files, tasks) = (u64::from(subject.max_log_backups) + 1, u64::from(subject.tasks));
     let most = subject.max_log_size.saturating_mul(files).saturating_mul(tasks);
-    let sum = format!("{} x {files} files x {tasks} tasks = {}", bytes(subject.max_log_size), bytes(most));
+    let sum = format!(
+        "{} x {} x {} = {}",
+        bytes(subject.max_log_size),
+        counted(subject.max_log_backups as usize + 1, "file", "files"),
+        counted(subject.tasks as usize, "task", "tasks"),
+        bytes(most)
+    );
     let status = match statvfs(directory) {
         Ok(status) => status,
         Err(errno) => {
