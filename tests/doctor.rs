@@ -45,6 +45,14 @@ impl Report {
         checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("no {name}: {}", self.json))
     }
 
+    fn all(&self, name: &str) -> Vec<&Value> {
+        self.json["checks"].as_array().unwrap().iter().filter(|check| check["name"] == name).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        !self.all(name).is_empty()
+    }
+
     /// The check has this health, and its evidence holds these words.
     fn says(&self, name: &str, health: &str, words: &str) {
         let check = self.check(name);
@@ -99,6 +107,7 @@ fn every_check_is_there_with_evidence_and_an_exit_code_that_fits() {
         assert_eq!(bad, !check["remedy"].as_str().unwrap().is_empty(), "{check}");
     }
     assert_eq!(report.code, 1, "no km and no container");
+    report.says("km", "warn", "");
     report.says("pidfd_open", "ok", "tried");
 }
 
@@ -115,12 +124,12 @@ fn a_grace_period_beyond_the_agents_fails() {
 fn logs_that_do_not_fit_or_have_no_bound_are_told_with_the_sum() {
     let sandbox = tempfile::tempdir().unwrap();
     let report = Report::of(sandbox.path(), &["--max-log-size=1Pi", "--max-log-backups=1"], &[]);
-    report.says("log space", "warn", "1.0 PiB x 2 files x 2 tasks = 4.0 PiB at most");
+    report.says("log space", "warn", "1.0 PiB x 2 files x 2 logs = 4.0 PiB at most");
     Report::of(sandbox.path(), &["--max-log-size=0"], &[]).says("log space", "warn", "without bound");
     Report::of(sandbox.path(), &["--max-log-size=1Ki"], &[]).says(
         "log space",
         "ok",
-        "1.0 KiB x 6 files x 2 tasks = 12 KiB",
+        "1.0 KiB x 6 files x 2 logs = 12 KiB",
     );
 }
 
@@ -138,6 +147,38 @@ fn a_km_is_judged_by_its_first_bytes() {
     fs::set_permissions(sandbox.path().join("km"), fs::Permissions::from_mode(0o644)).unwrap();
     let flag = format!("--km-binary={}", sandbox.path().join("km").display());
     Report::of(sandbox.path(), &[&flag], &[]).says("km", "fail", "no executable file");
+}
+
+#[test]
+fn a_km_that_nobody_named_is_for_minion_run_alone() {
+    let sandbox = tempfile::tempdir().unwrap();
+    let report = Report::of(sandbox.path(), &[], &[("PATH", "/nowhere")]);
+    report.says("km", "warn", "");
+    let remedy = report.check("km")["remedy"].as_str().unwrap().to_owned();
+    assert!(remedy.contains("minion run needs one") && remedy.contains("minion supervise does not"), "{remedy}");
+    Report::of(sandbox.path(), &["--km-binary=/no/km"], &[]).says("km", "fail", "/no/km");
+}
+
+#[test]
+fn with_the_file_of_supervise_its_programs_and_logs_are_looked_at_and_no_km() {
+    let sandbox = tempfile::tempdir().unwrap();
+    let broken = sandbox.path().join("broken");
+    fs::write(&broken, "not a program").unwrap();
+    fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = "[[sidecar]]\nname = \"side\"\ncommand = [\"./broken\"]\n[log]\nmax-size = \"1Ki\"\nstdout = \"separate\"\n\
+                [stop]\ngrace = \"3s\"\n";
+    fs::write(sandbox.path().join("side.toml"), text).unwrap();
+    let report = Report::of(sandbox.path(), &["--config=side.toml", "--", "sh", "-c", "true"], &[]);
+    assert!(!report.has("km") && !report.has("programs in PATH"), "what only kube-proxy and the kubelet need");
+    report.says("task", "fail", "side: ");
+    let tasks: Vec<String> = report.all("task").iter().map(|check| check["evidence"].to_string()).collect();
+    assert!(tasks.len() == 2 && tasks[1].contains("executor: ") && tasks[1].contains("/sh"), "{tasks:?}");
+    report.says("log space", "ok", "1.0 KiB x 6 files x 4 logs = 24 KiB");
+    report.says("grace period", "ok", "3.0s, by the file");
+    fs::write(sandbox.path().join("side.toml"), "[[sidecar]]\nname = \"side\"\ncommnd = []\n").unwrap();
+    let report = Report::of(sandbox.path(), &["--config=side.toml", "--", "sh"], &[]);
+    report.says("config", "fail", "side.toml:3:1: ");
+    report.says("log space", "unknown", "");
 }
 
 #[test]
@@ -227,7 +268,7 @@ fn the_text_has_a_word_for_each_colour_and_fits_the_screen() {
     let output =
         Command::new(minion()).arg("doctor").current_dir(sandbox.path()).env("COLUMNS", "100").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("FAIL     km ") || text.contains("FAIL    km "), "{text}");
+    assert!(text.contains("WARN     km ") || text.contains("WARN    km "), "{text}");
     assert!(text.contains("remedy: ") && !text.contains('\x1b'), "{text}");
     let long = |line: &&str| line.chars().count() > 100 && !line.split_whitespace().any(|word| word.len() > 40);
     assert_eq!(text.lines().find(long), None);
