@@ -4,14 +4,18 @@
 
 mod common;
 
+#[path = "doctor/mounts.rs"]
+mod mounts;
+
 use common::look::Looked;
 use common::{CgroupGuard, minion};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 const CPUSET: &str = "/sys/fs/cgroup/cpuset";
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
@@ -34,7 +38,12 @@ impl Report {
             .env_clear()
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         let output = command.envs(variables.iter().copied()).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
+        Self::from(&output)
+    }
+
+    /// From what it printed.
+    fn from(output: &Output) -> Self {
+        let text = String::from_utf8_lossy(&output.stdout);
         let json = serde_json::from_str(&text)
             .unwrap_or_else(|e| panic!("{e}: {text} {}", String::from_utf8_lossy(&output.stderr)));
         Self { code: output.status.code().unwrap(), json }
@@ -188,6 +197,10 @@ fn sockets_of_a_living_and_of_a_dead_minion_are_told_apart() {
     let listener = UnixListener::bind(&socket).unwrap();
     Report::of(sandbox.path(), &[], &[]).says("control socket", "fail", "listens");
     drop(listener);
+    // A child of another test may hold that one until its exec: the dead one never listened.
+    fs::remove_file(&socket).unwrap();
+    let dead = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    bind(&dead, &SocketAddrUnix::new(&socket).unwrap()).unwrap();
     Report::of(sandbox.path(), &[], &[]).says("control socket", "warn", "nobody listens");
     fs::remove_file(&socket).unwrap();
     fs::write(&socket, "").unwrap();
@@ -325,4 +338,26 @@ fn a_container_without_freezer_or_with_an_empty_cpuset_is_ill() {
     let report = in_container(&guard, &[MEMORY], "/w/runs/c1");
     report.says("isolators", "warn", "cgroups in ");
     report.says("cpuset", "fail", "cpus \"\"");
+}
+
+/// The doctor in the leaf of a v2 container, where the cgroup2 mount is at /sys/fs/cgroup as on a host without v1.
+fn in_leaf(leaf: &Path, prefix: &str) -> Report {
+    let script = "echo $$ > \"$1\" && mount -t cgroup2 none /sys/fs/cgroup && shift && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(leaf.join("cgroup.procs"));
+    command.args([minion(), "doctor", "--json", &format!("--mesos-cgroup-prefix={prefix}")]);
+    Report::from(&command.output().unwrap())
+}
+
+#[test]
+fn a_cgroup_that_an_earlier_run_left_in_the_container_is_told_with_what_an_agent_makes_of_it() {
+    need!("root", "v2");
+    const UNIFIED: &str = "/sys/fs/cgroup/unified";
+    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
+    let leaf = Path::new(UNIFIED).join(guard.name()).join("c1/leaf");
+    in_leaf(&leaf, guard.name()).says("leftover cgroups", "ok", "");
+    fs::create_dir(leaf.join("kube")).unwrap();
+    let report = in_leaf(&leaf, guard.name());
+    report.says("leftover cgroups", "warn", "c1/leaf/kube");
+    assert!(report.check("leftover cgroups")["remedy"].as_str().unwrap().contains("its next start"), "{}", report.json);
 }
