@@ -20,6 +20,11 @@ pub(super) fn containers(root: &str) -> String {
     if root == PREFIX { "minion containers".to_owned() } else { format!("minion containers --root={}", quoted(root)) }
 }
 
+/// A verb with its flags, and the task of the minion in a sandbox.
+pub(super) fn of_task(verb: &str, task: &str, sandbox: &str) -> String {
+    format!("minion {verb} --sandbox={} {}", quoted(sandbox), quoted(task))
+}
+
 /// Left out where it is what minion takes by itself.
 fn flag(prefix: &str) -> String {
     if prefix == PREFIX { String::new() } else { format!(" --mesos-cgroup-prefix={}", quoted(prefix)) }

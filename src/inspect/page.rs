@@ -3,11 +3,11 @@
 use super::finding::{Finding, Level, mount_words};
 use super::proc::seen::Seen;
 use super::proc::status::{Limit, capabilities, signals};
-use crate::render::unit::{bytes, counted, percent, span};
-use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean};
 use super::view::cgroups::{Row, Standing};
 use super::view::{Namespace, View};
 use crate::cgroup::Nowhere;
+use crate::render::unit::{bytes, counted, percent, span};
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean};
 
 /// The limits that a page shows; JSON has all.
 const LIMITS: [&str; 5] =

@@ -1,5 +1,6 @@
 //! `minion inspect` and `minion why`: from a word to an answer.
 
+use super::Absent;
 use super::finding::{self, Finding, Level};
 use super::proc::once::Once;
 use super::proc::seen::Seen;
@@ -40,9 +41,18 @@ struct Looked {
 }
 
 /// Looks at what `word` names: a pid, a container's id or a task.
-pub fn look(word: &str, question: &Question, form: Form, screen: &Screen) -> Result<Answer> {
+///
+/// `ask` asks the minion of the working directory, else the only one of this host, for a task that has no process.
+pub fn look(
+    word: &str,
+    question: &Question,
+    form: Form,
+    screen: &Screen,
+    ask: &dyn Fn(&str) -> Option<Absent>,
+) -> Result<Answer> {
     let once = Once::default();
-    match Target::find(word, question.prefix.as_deref(), &once)? {
+    match Target::find(word, question.prefix.as_deref(), ask, &once)? {
+        Target::Absent(task) => Ok(super::absent(&task, form, screen)),
         Target::Process(pid) => {
             let view = View::with(pid, question, &once)?;
             let findings = finding::of(&view);

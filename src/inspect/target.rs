@@ -1,10 +1,10 @@
 //! From a word of the command line to processes: a pid, a container's id, or the name of a task of a living minion.
 
-use super::SOCKET;
 use super::proc::once::Once;
 use super::proc::{self, programs, seen, seen::Seen};
 use super::view::cgroups::Host;
 use super::view::kin::{self, Marker, mains};
+use super::{Absent, SOCKET};
 use crate::cgroup::Validated;
 use crate::error::{Error, Result};
 use crate::mesos::recovery::LEAF;
@@ -13,11 +13,16 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// Asks a minion for a task that has no process.
+type Ask<'a> = &'a dyn Fn(&str) -> Option<Absent>;
+
 /// What a word names.
 #[derive(Debug)]
 pub(super) enum Target {
     /// One process.
     Process(i32),
+    /// A task that has no process now.
+    Absent(Absent),
     /// A container, with the pids in any of its cgroups.
     Container(Container),
 }
@@ -33,13 +38,13 @@ pub(super) struct Container {
 
 impl Target {
     /// Finds what the word names: digits are a pid; then containers come before tasks, for they cost less to find.
-    pub(super) fn find(word: &str, prefix: Option<&str>, once: &Once) -> Result<Self> {
+    pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_>, once: &Once) -> Result<Self> {
         if let Ok(pid) = word.parse() {
             return Ok(Self::Process(pid));
         }
         match Container::find(word, prefix, once)? {
             Some(container) => Ok(Self::Container(container)),
-            None => task(word, once).map(Self::Process),
+            None => task(word, ask, once),
         }
     }
 }
@@ -85,10 +90,15 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
 }
 
 /// The main process of a task: of the minion whose sandbox this is, else of any other living one.
-fn task(name: &str, once: &Once) -> Result<i32> {
+fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
     let is_meant = |marker: &Marker| marker.task == name;
-    if let Some((main, _)) = here(once).into_iter().flat_map(|minion| mains(minion, once)).find(|(_, m)| is_meant(m)) {
-        return Ok(main);
+    let here = here(once);
+    if let Some((main, _)) = here.into_iter().flat_map(|minion| mains(minion, once)).find(|(_, m)| is_meant(m)) {
+        return Ok(Target::Process(main));
+    }
+    // Not another minion's of this name while this one has such a task, though it does not run.
+    if let Some(absent) = here.and_then(|_| ask(name)) {
+        return Ok(Target::Absent(absent));
     }
     // One call a process finds the programs that are called so, and a task is among theirs but in odd cases.
     let (called_so, others): (Vec<_>, Vec<_>) =
@@ -106,16 +116,20 @@ fn task(name: &str, once: &Once) -> Result<i32> {
     }
     let meant: Vec<i32> = tasks.iter().filter(|(_, marker)| is_meant(marker)).map(|(main, _)| *main).collect();
     match meant.as_slice() {
-        [main] => Ok(*main),
-        [] => Err(Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion")
-            .hint(match (minions, tasks.as_slice()) {
-                (0, _) => "no minion is running, or none that this user may look into".to_owned(),
-                (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
-                _ => format!("tasks are: {}", names(&tasks)),
-            })),
+        [main] => Ok(Target::Process(*main)),
+        [] => ask(name).map(Target::Absent).ok_or_else(|| unknown(name, minions, &tasks)),
         several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))
             .hint(format!("take a pid: {}", several.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")))),
     }
+}
+
+fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {
+    let hint = match (minions, tasks) {
+        (0, _) => "no minion is running, or none that this user may look into".to_owned(),
+        (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
+        _ => format!("tasks are: {}", names(tasks)),
+    };
+    Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion").hint(hint)
 }
 
 /// The minion that listens in the working directory. It is not asked for anything: it may be stopped.

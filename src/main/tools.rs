@@ -2,12 +2,13 @@
 
 use crate::checks;
 use minion::cli::{AttachOptions, CommonOptions, DoctorOptions, LookOptions, SuperviseOptions};
+use minion::control::client::{self, Wanted};
+use minion::control::protocol::Cgroup;
 use minion::error::Result;
 use minion::hyperkube;
-use minion::inspect::doctor::{self, Depth, Subject};
 use minion::inspect::doctor::{self, Children, Depth, LogBound, Subject};
-use minion::inspect::render::Screen;
-use minion::inspect::{self, Answer, Errand, Form, Question};
+use minion::inspect::{self, Absent, Answer, Errand, Form, LastExit, Question};
+use minion::render::Screen;
 use minion::render::Screen;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,30 @@ fn km(flag: Option<&Path>, variables: &[(OsString, OsString)]) -> Result<(PathBu
 
 pub(crate) fn look(options: LookOptions, whole: bool) -> Result<Answer> {
     let question = Question { prefix: options.mesos_cgroup_prefix, container: options.container };
-    inspect::look(&options.word, &question, Form { whole, json: options.json }, &Screen::of_stdout())
+    let (form, screen) = (Form { whole, json: options.json }, Screen::of_stdout());
+    inspect::look(&options.word, &question, form, &screen, &absent)
+}
+
+/// The task of this name that has no process, where the minion here, or the only one of this host, has it.
+fn absent(name: &str) -> Option<Absent> {
+    let status = client::status(&Wanted::default()).ok()?;
+    let task = status.tasks.into_iter().find(|task| task.name == name && task.pid.is_none())?;
+    let counts = |cgroup: &&Cgroup| cgroup.hierarchy.split(',').any(|name| name == "memory" || name == "unified");
+    Some(Absent {
+        task: task.name,
+        minion: status.pid,
+        sandbox: status.sandbox,
+        state: task.state,
+        exit: task.last_exit.map(|exit| LastExit {
+            text: exit.text,
+            code: exit.code,
+            time: exit.time,
+            up: Duration::try_from_secs_f64(exit.up_seconds).unwrap_or_default(),
+            commanded: exit.commanded,
+        }),
+        oom_kills: status.oom_kills,
+        memory: status.cgroups.iter().find(counts).map(|cgroup| PathBuf::from(&cgroup.path)),
+    })
 }
 
 pub(crate) fn attach(options: AttachOptions) -> Result<Answer> {

@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, Severity};
 use super::{Container, Survey};
-use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean, unit};
 use crate::inspect::page::commands;
+use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean, unit};
 use std::collections::HashMap;
 use std::time::Duration;
 

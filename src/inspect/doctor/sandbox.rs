@@ -2,8 +2,8 @@
 
 use super::{Check, LogBound, Subject, of_seen};
 use crate::inspect::proc::seen::{Seen, errno_name};
-use crate::render::unit::{bytes, counted, span};
 use crate::mesos::Environment;
+use crate::render::unit::{bytes, counted, span};
 use rustix::fs::{Access, access, statvfs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

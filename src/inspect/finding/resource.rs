@@ -2,8 +2,8 @@
 
 use super::Words;
 use crate::inspect::command;
-use crate::render::unit::percent;
 use crate::inspect::view::View;
+use crate::render::unit::percent;
 
 /// A frozen cgroup: nothing in it runs, or dies on v1.
 pub(super) fn frozen(view: &View) -> Option<Words> {
