@@ -8,6 +8,7 @@ use super::{command, json, page};
 use crate::render::Screen;
 use crate::render::unit::span;
 use serde_json::json;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,12 +59,20 @@ pub fn absent(absent: &Absent, form: Form, screen: &Screen) -> Answer {
     let code = u8::from(finding.level > Level::Note);
     let who = format!("task {} of minion {}", absent.task, absent.minion);
     let text = if form.json {
-        let task = json!({"name": absent.task, "minion": absent.minion, "state": absent.state, "findings": [finding]});
-        let (asked, none) = (&absent.task, json!([]));
-        format!(
-            "{}\n",
-            json!({"schema": json::SCHEMA, "asked": asked, "container": null, "processes": none, "task": task})
-        )
+        let task = json::object(vec![
+            ("name", absent.task.as_str().into()),
+            ("minion", absent.minion.into()),
+            ("state", absent.state.as_str().into()),
+            ("findings", vec![json::plain(finding)].into()),
+        ]);
+        let object = json::object(vec![
+            ("schema", json::SCHEMA.into()),
+            ("asked", absent.task.as_str().into()),
+            ("container", Value::Null),
+            ("processes", Value::Array(Vec::new())),
+            ("task", task),
+        ]);
+        format!("{object}\n")
     } else {
         page::findings(&who, &[finding], screen)
     };

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::render::unit::{bytes, counted};
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
 use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// How many processes of a container are looked at closely.
@@ -199,21 +200,23 @@ fn object(word: &str, container: Option<&Container>, seen: &[Looked], form: Form
         }
         value
     };
-    let container = container.map(|container| {
+    let container = container.map_or(Value::Null, |container| {
         let place = |(hierarchy, directory, pids): &(String, std::path::PathBuf, usize)| {
-            json!({"hierarchy": hierarchy, "directory": directory.to_string_lossy(), "pids": pids})
+            let directory = directory.to_string_lossy().into_owned();
+            let (hierarchy, pids) = (hierarchy.as_str().into(), (*pids).into());
+            json::object(vec![("hierarchy", hierarchy), ("directory", directory.into()), ("pids", pids)])
         };
-        json!({
-            "id": container.id,
-            "members": container.members,
-            "cgroups": container.places.iter().map(place).collect::<Vec<Value>>(),
-        })
+        json::object(vec![
+            ("id", container.id.as_str().into()),
+            ("members", container.members.iter().copied().collect()),
+            ("cgroups", container.places.iter().map(place).collect()),
+        ])
     });
-    let object = json!({
-        "schema": json::SCHEMA,
-        "asked": word,
-        "container": container,
-        "processes": seen.iter().map(process).collect::<Vec<_>>(),
-    });
+    let object = json::object(vec![
+        ("schema", json::SCHEMA.into()),
+        ("asked", word.into()),
+        ("container", container),
+        ("processes", seen.iter().map(process).collect()),
+    ]);
     format!("{object}\n")
 }
