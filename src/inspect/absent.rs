@@ -59,19 +59,19 @@ pub fn absent(absent: &Absent, form: Form, screen: &Screen) -> Answer {
     let code = u8::from(finding.level > Level::Note);
     let who = format!("task {} of minion {}", absent.task, absent.minion);
     let text = if form.json {
-        let task = json::object(vec![
-            ("name", absent.task.as_str().into()),
-            ("minion", absent.minion.into()),
-            ("state", absent.state.as_str().into()),
-            ("findings", vec![json::plain(finding)].into()),
-        ]);
-        let object = json::object(vec![
-            ("schema", json::SCHEMA.into()),
-            ("asked", absent.task.as_str().into()),
-            ("container", Value::Null),
-            ("processes", Value::Array(Vec::new())),
-            ("task", task),
-        ]);
+        let task = json::Object::default()
+            .text("name", &absent.task)
+            .number("minion", i64::from(absent.minion))
+            .text("state", &absent.state)
+            .put("findings", vec![json::plain(finding)].into())
+            .end();
+        let object = json::Object::default()
+            .text("schema", json::SCHEMA)
+            .text("asked", &absent.task)
+            .put("container", Value::Null)
+            .put("processes", Value::Array(Vec::new()))
+            .put("task", task)
+            .end();
         format!("{object}\n")
     } else {
         page::findings(&who, &[finding], screen)

@@ -10,23 +10,49 @@ use super::view::kin::Marker;
 use super::view::kmsg::Victim;
 use super::view::resources::{Memory, Pids};
 use super::view::{Namespace, View};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The version of what `inspect --json` and `why --json` print. Fields may be added to it, not changed or removed.
 pub(super) const SCHEMA: &str = "minion.inspect/1";
 
-/// An object. A function for all of them: the macro for it puts its whole code at each place, 27 kB in all.
-#[inline(never)]
-pub(super) fn object(entries: Vec<(&'static str, Value)>) -> Value {
-    Value::Object(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+/// An object. Its functions are called and not copied to each place, as the macro for it does, with 27 kB in all.
+#[derive(Default)]
+pub(super) struct Object(Map<String, Value>);
+
+impl Object {
+    #[inline(never)]
+    pub(super) fn put(mut self, name: &str, value: Value) -> Self {
+        self.0.insert(name.to_owned(), value);
+        self
+    }
+
+    #[inline(never)]
+    pub(super) fn text(self, name: &str, text: &str) -> Self {
+        self.put(name, Value::String(text.to_owned()))
+    }
+
+    #[inline(never)]
+    pub(super) fn number(self, name: &str, number: i64) -> Self {
+        self.put(name, Value::from(number))
+    }
+
+    /// Null where it is not known.
+    #[inline(never)]
+    pub(super) fn count(self, name: &str, count: Option<u64>) -> Self {
+        self.put(name, Value::from(count))
+    }
+
+    pub(super) fn end(self) -> Value {
+        Value::Object(self.0)
+    }
 }
 
 /// A known value, or `{"unknown": "EACCES on …"}`.
 fn seen<T>(seen: &Seen<T>, value: impl FnOnce(&T) -> Value) -> Value {
     match seen {
         Seen::Known(known) => value(known),
-        Seen::Unknown(why) => object(vec![("unknown", why.as_str().into())]),
+        Seen::Unknown(why) => Object::default().text("unknown", why).end(),
     }
 }
 
@@ -46,39 +72,39 @@ pub(super) fn plain(value: impl serde::Serialize) -> Value {
 /// The whole view.
 pub(super) fn view(view: &View) -> Value {
     let (stat, kin, cgroups) = (&view.stat, &view.kin, &view.cgroups);
-    object(vec![
-        ("pid", stat.pid.into()),
-        ("name", stat.name.as_str().into()),
-        ("arguments", seen(&view.arguments, |arguments| words(arguments))),
-        ("state", stat.state.to_string().into()),
-        ("group", stat.group.into()),
-        ("session", stat.session.into()),
-        ("scheduling", view.policy().into()),
-        ("age_seconds", seen(&view.age, |age| age.as_secs().into())),
-        ("executable", seen(&view.executable, |path| shown(path))),
-        ("directory", seen(&view.directory, |path| shown(path))),
-        ("oom_score_adj", seen(&view.oom_score, |score| (*score).into())),
-        ("parent", option(kin.parent.as_ref(), relative)),
-        ("minion", option(kin.minion.as_ref(), relative)),
-        ("agent", option(kin.agent.as_ref(), relative)),
-        ("task", option(kin.task.as_ref(), task)),
-        ("descendants", list(&kin.descendants, relative)),
-        ("container", container(view)),
-        ("layout", cgroups.layout.to_string().into()),
-        ("cgroups", list(&cgroups.rows, row)),
-        ("namespaces", list(&view.namespaces, namespace)),
-        ("mounts", mounts(view)),
-        ("status", seen(&view.status, status)),
-        ("limits", seen(&view.limits, |limits| list(limits, plain))),
-        ("resources", resources(view)),
-        ("unseen", list(view.unseen(), Value::from)),
-    ])
+    Object::default()
+        .number("pid", i64::from(stat.pid))
+        .text("name", &stat.name)
+        .put("arguments", seen(&view.arguments, |arguments| words(arguments)))
+        .text("state", &stat.state.to_string())
+        .number("group", i64::from(stat.group))
+        .number("session", i64::from(stat.session))
+        .text("scheduling", view.policy())
+        .put("age_seconds", seen(&view.age, |age| age.as_secs().into()))
+        .put("executable", seen(&view.executable, |path| shown(path)))
+        .put("directory", seen(&view.directory, |path| shown(path)))
+        .put("oom_score_adj", seen(&view.oom_score, |score| (*score).into()))
+        .put("parent", option(kin.parent.as_ref(), relative))
+        .put("minion", option(kin.minion.as_ref(), relative))
+        .put("agent", option(kin.agent.as_ref(), relative))
+        .put("task", option(kin.task.as_ref(), task))
+        .put("descendants", list(&kin.descendants, relative))
+        .put("container", container(view))
+        .text("layout", &cgroups.layout.to_string())
+        .put("cgroups", list(&cgroups.rows, row))
+        .put("namespaces", list(&view.namespaces, namespace))
+        .put("mounts", mounts(view))
+        .put("status", seen(&view.status, status))
+        .put("limits", seen(&view.limits, |limits| list(limits, plain)))
+        .put("resources", resources(view))
+        .put("unseen", list(view.unseen(), Value::from))
+        .end()
 }
 
 /// A process and its findings, without the view.
 pub(super) fn findings(view: &View, findings: &[Finding]) -> Value {
     let (pid, name) = (view.stat.pid.into(), view.stat.name.as_str().into());
-    object(vec![("pid", pid), ("name", name), ("findings", list(findings, plain))])
+    Object::default().put("pid", pid).put("name", name).put("findings", list(findings, plain)).end()
 }
 
 fn words(words: &[String]) -> Value {
@@ -87,22 +113,22 @@ fn words(words: &[String]) -> Value {
 
 #[inline(never)]
 fn relative(stat: &Stat) -> Value {
-    object(vec![
-        ("pid", stat.pid.into()),
-        ("name", stat.name.as_str().into()),
-        ("state", stat.state.to_string().into()),
-        ("session", stat.session.into()),
-    ])
+    Object::default()
+        .number("pid", i64::from(stat.pid))
+        .text("name", &stat.name)
+        .text("state", &stat.state.to_string())
+        .number("session", i64::from(stat.session))
+        .end()
 }
 
 fn task(task: &Marker) -> Value {
     let Marker { task, minion, run } = task;
-    object(vec![("name", task.as_str().into()), ("minion", (*minion).into()), ("run", run.as_str().into())])
+    Object::default().text("name", task).number("minion", i64::from(*minion)).text("run", run).end()
 }
 
 fn container(view: &View) -> Value {
     let id = option(view.cgroups.container.as_deref(), Value::from);
-    object(vec![("id", id), ("evidence", view.cgroups.evidence.as_str().into())])
+    Object::default().put("id", id).text("evidence", &view.cgroups.evidence).end()
 }
 
 fn row(row: &Row) -> Value {
@@ -113,85 +139,92 @@ fn row(row: &Row) -> Value {
         Standing::Outside { expected, .. } => ("outside", Some(expected), None),
         Standing::None(why) => ("none", None, why.map(|why| why.to_string())),
     };
-    object(vec![
-        ("hierarchy", row.hierarchy.as_str().into()),
-        ("expected", option(expected, |path| shown(path))),
-        ("actual", shown(&row.actual)),
-        ("verdict", verdict.into()),
-        ("why", option(why, Value::from)),
-    ])
+    Object::default()
+        .text("hierarchy", &row.hierarchy)
+        .put("expected", option(expected, |path| shown(path)))
+        .put("actual", shown(&row.actual))
+        .text("verdict", verdict)
+        .put("why", option(why, Value::from))
+        .end()
 }
 
 fn namespace(namespace: &Namespace) -> Value {
     let number = |number: &Seen<u64>| seen(number, |number| (*number).into());
-    object(vec![
-        ("kind", namespace.kind.into()),
-        ("own", number(&namespace.own)),
-        ("host", number(&namespace.host)),
-        ("minion", option(namespace.minion.as_ref(), number)),
-        ("agent", option(namespace.agent.as_ref(), number)),
-    ])
+    Object::default()
+        .text("kind", namespace.kind)
+        .put("own", number(&namespace.own))
+        .put("host", number(&namespace.host))
+        .put("minion", option(namespace.minion.as_ref(), number))
+        .put("agent", option(namespace.agent.as_ref(), number))
+        .end()
 }
 
 fn mounts(view: &View) -> Value {
     let mount = |mount: &Mount| {
-        object(vec![
-            ("point", mount.point.as_str().into()),
-            ("type", mount.kind.as_str().into()),
-            ("propagation", mount.propagation().into()),
-        ])
+        Object::default()
+            .text("point", &mount.point)
+            .text("type", &mount.kind)
+            .text("propagation", mount.propagation())
+            .end()
     };
     let differences = list(&view.mounts.differences, |difference| mount_words(difference).into());
-    object(vec![("own", seen(&view.mounts.own, |mounts| list(mounts, mount))), ("differences", differences)])
+    Object::default()
+        .put("own", seen(&view.mounts.own, |mounts| list(mounts, mount)))
+        .put("differences", differences)
+        .end()
 }
 
 fn status(status: &Status) -> Value {
     let names = |mask| words(&signals(mask));
-    object(vec![
-        ("uid", status.uid.into()),
-        ("threads", status.threads.into()),
-        ("tracer", status.tracer.into()),
-        ("resident_bytes", status.resident.into()),
-        ("effective", capabilities(status.effective).into()),
-        ("permitted", capabilities(status.permitted).into()),
-        ("bounding", capabilities(status.bounding).into()),
-        ("seccomp", status.seccomp.into()),
-        ("no_new_privs", status.no_new_privs.into()),
-        ("blocked", names(status.blocked)),
-        ("ignored", names(status.ignored)),
-        ("caught", names(status.caught)),
-        ("pending", names(status.pending)),
-    ])
+    Object::default()
+        .number("uid", i64::from(status.uid))
+        .number("threads", i64::from(status.threads))
+        .number("tracer", i64::from(status.tracer))
+        .count("resident_bytes", status.resident)
+        .text("effective", &capabilities(status.effective))
+        .text("permitted", &capabilities(status.permitted))
+        .text("bounding", &capabilities(status.bounding))
+        .put("seccomp", status.seccomp.into())
+        .put("no_new_privs", status.no_new_privs.into())
+        .put("blocked", names(status.blocked))
+        .put("ignored", names(status.ignored))
+        .put("caught", names(status.caught))
+        .put("pending", names(status.pending))
+        .end()
 }
 
 fn resources(view: &View) -> Value {
     let resources = &view.resources;
     let memory = |memory: &Memory| {
-        object(vec![
-            ("cgroup", shown(&memory.directory)),
-            ("limit_bytes", memory.limit.into()),
-            ("usage_bytes", memory.usage.into()),
-            ("peak_bytes", memory.peak.into()),
-            ("oom_kills", memory.kills.into()),
-        ])
+        Object::default()
+            .put("cgroup", shown(&memory.directory))
+            .count("limit_bytes", memory.limit)
+            .count("usage_bytes", memory.usage)
+            .count("peak_bytes", memory.peak)
+            .count("oom_kills", memory.kills)
+            .end()
     };
     let victim = |victim: &Victim| {
-        object(vec![
-            ("pid", victim.pid.into()),
-            ("name", victim.name.as_str().into()),
-            ("limiter", victim.limiter.as_str().into()),
-            ("microseconds", victim.when.into()),
-        ])
+        Object::default()
+            .number("pid", i64::from(victim.pid))
+            .text("name", &victim.name)
+            .text("limiter", &victim.limiter)
+            .count("microseconds", Some(victim.when))
+            .end()
     };
     let pids = |pids: &Pids| {
-        object(vec![("cgroup", shown(&pids.directory)), ("current", pids.current.into()), ("max", pids.max.into())])
+        Object::default()
+            .put("cgroup", shown(&pids.directory))
+            .count("current", Some(pids.current))
+            .count("max", Some(pids.max))
+            .end()
     };
-    object(vec![
-        ("memory", option(resources.memory.as_ref(), memory)),
-        ("oom_victims", seen(&resources.kmsg, |victims| list(victims, victim))),
-        ("pids", option(resources.pids.as_ref(), pids)),
-        ("frozen", option(resources.frozen.as_deref(), shown)),
-    ])
+    Object::default()
+        .put("memory", option(resources.memory.as_ref(), memory))
+        .put("oom_victims", seen(&resources.kmsg, |victims| list(victims, victim)))
+        .put("pids", option(resources.pids.as_ref(), pids))
+        .put("frozen", option(resources.frozen.as_deref(), shown))
+        .end()
 }
 
 fn shown(path: &Path) -> Value {

@@ -204,19 +204,23 @@ fn object(word: &str, container: Option<&Container>, seen: &[Looked], form: Form
         let place = |(hierarchy, directory, pids): &(String, std::path::PathBuf, usize)| {
             let directory = directory.to_string_lossy().into_owned();
             let (hierarchy, pids) = (hierarchy.as_str().into(), (*pids).into());
-            json::object(vec![("hierarchy", hierarchy), ("directory", directory.into()), ("pids", pids)])
+            json::Object::default()
+                .put("hierarchy", hierarchy)
+                .put("directory", directory.into())
+                .put("pids", pids)
+                .end()
         };
-        json::object(vec![
-            ("id", container.id.as_str().into()),
-            ("members", container.members.iter().copied().collect()),
-            ("cgroups", container.places.iter().map(place).collect()),
-        ])
+        json::Object::default()
+            .text("id", &container.id)
+            .put("members", container.members.iter().copied().collect())
+            .put("cgroups", container.places.iter().map(place).collect())
+            .end()
     });
-    let object = json::object(vec![
-        ("schema", json::SCHEMA.into()),
-        ("asked", word.into()),
-        ("container", container),
-        ("processes", seen.iter().map(process).collect()),
-    ]);
+    let object = json::Object::default()
+        .text("schema", json::SCHEMA)
+        .text("asked", word)
+        .put("container", container)
+        .put("processes", seen.iter().map(process).collect())
+        .end();
     format!("{object}\n")
 }

@@ -116,18 +116,23 @@ impl Health {
 }
 
 impl Check {
+    // Never inlined: some sixty places would have its code each.
+    #[inline(never)]
     fn ok(name: &'static str, evidence: impl Into<String>) -> Self {
         Self { name, health: Health::Ok, evidence: evidence.into(), remedy: String::new() }
     }
 
+    #[inline(never)]
     fn unknown(name: &'static str, evidence: impl Into<String>) -> Self {
         Self { health: Health::Unknown, ..Self::ok(name, evidence) }
     }
 
+    #[inline(never)]
     fn warn(name: &'static str, evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { health: Health::Warn, remedy: remedy.into(), ..Self::ok(name, evidence) }
     }
 
+    #[inline(never)]
     fn fail(name: &'static str, evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { health: Health::Fail, remedy: remedy.into(), ..Self::ok(name, evidence) }
     }
