@@ -7,7 +7,6 @@ use super::view::kmsg::{self, Victim};
 use super::{command, json, page};
 use crate::render::Screen;
 use crate::render::unit::span;
-use serde_json::json;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

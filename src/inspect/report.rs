@@ -10,7 +10,6 @@ use super::{json, page};
 use crate::error::Result;
 use crate::render::unit::{bytes, counted};
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
-use serde_json::{Value, json};
 use serde_json::Value;
 use std::fmt::Write as _;
 

@@ -9,7 +9,6 @@ use minion::hyperkube;
 use minion::inspect::doctor::{self, Children, Depth, LogBound, Subject};
 use minion::inspect::{self, Absent, Answer, Errand, Form, LastExit, Question};
 use minion::render::Screen;
-use minion::render::Screen;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

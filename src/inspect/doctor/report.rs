@@ -1,10 +1,9 @@
 //! The doctor's lines as text and as JSON.
 
 use super::{Check, Health};
+use crate::inspect::json::{Object, plain};
 use crate::inspect::report::Answer;
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
-use serde_json::json;
-use crate::inspect::json::{Object, plain};
 
 /// The version of what `doctor --json` prints. Fields may be added to it, not changed or removed.
 const SCHEMA: &str = "minion.doctor/1";
