@@ -13,13 +13,21 @@ const PUT_BACK: &str = "put it back; its children stay where they are";
 
 /// Something is mounted or linked over the cgroup tree.
 pub(super) fn covered(view: &View) -> Option<Words> {
-    let trouble = view.cgroups.trouble.as_ref()?;
+    let hidden = || hidden(view).map(|row| format!("no mount shows {}:{}", row.hierarchy, row.actual.display()));
+    let trouble = view.cgroups.trouble.clone().or_else(hidden)?;
     Words::new(
         "the container's cgroup directories can be opened",
-        trouble.clone(),
+        trouble,
         "a mount, a file or a symbolic link stands in the place of the cgroup tree",
         "findmnt -R /sys/fs/cgroup shows what covers it; nothing can be attached until it is gone",
     )
+}
+
+/// A hierarchy in which the kernel has it in its container, and that is mounted nowhere that can be seen.
+fn hidden(view: &View) -> Option<&Row> {
+    let id = view.cgroups.container.as_deref()?.split('.').next()?;
+    let is_there = |row: &&Row| row.actual.iter().any(|part| part == id);
+    view.cgroups.rows.iter().filter(is_there).find(|row| row.standing == Standing::None(Some(Nowhere::NotMounted)))
 }
 
 /// In the cgroup of another container than its minion's.
@@ -38,7 +46,7 @@ pub(super) fn foreign(view: &View) -> Option<Words> {
 pub(super) fn removed(view: &View) -> Option<Words> {
     let container = view.cgroups.container.as_ref()?;
     let nowhere = view.cgroups.rows.iter().all(|row| matches!(row.standing, Standing::None(_)));
-    if !nowhere || view.cgroups.trouble.is_some() || view.cgroups.rows.is_empty() {
+    if !nowhere || covered(view).is_some() || view.cgroups.rows.is_empty() {
         return None;
     }
     Words::new(
