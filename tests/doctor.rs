@@ -340,6 +340,8 @@ fn a_container_without_freezer_or_with_an_empty_cpuset_is_ill() {
     report.says("cpuset", "fail", "cpus \"\"");
 }
 
+const UNIFIED: &str = "/sys/fs/cgroup/unified";
+
 /// The doctor in the leaf of a v2 container, where the cgroup2 mount is at /sys/fs/cgroup as on a host without v1.
 fn in_leaf(leaf: &Path, prefix: &str) -> Report {
     let script = "echo $$ > \"$1\" && mount -t cgroup2 none /sys/fs/cgroup && shift && exec \"$@\"";
@@ -352,7 +354,6 @@ fn in_leaf(leaf: &Path, prefix: &str) -> Report {
 #[test]
 fn a_cgroup_that_an_earlier_run_left_in_the_container_is_told_with_what_an_agent_makes_of_it() {
     need!("root", "v2");
-    const UNIFIED: &str = "/sys/fs/cgroup/unified";
     let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
     let leaf = Path::new(UNIFIED).join(guard.name()).join("c1/leaf");
     in_leaf(&leaf, guard.name()).says("leftover cgroups", "ok", "");
