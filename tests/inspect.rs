@@ -4,6 +4,13 @@
 
 mod common;
 
+#[path = "inspect/absent.rs"]
+mod absent;
+#[path = "inspect/cost.rs"]
+mod cost;
+#[path = "inspect/words.rs"]
+mod words;
+
 use common::look::{Looked, Said, Stray, why_pid};
 use common::{DEADLINE, minion, wait_dead};
 use nix::sys::signal::{SigSet, Signal};
@@ -11,11 +18,16 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 fn run(args: &[&str]) -> (i32, String, String) {
-    let output = Command::new(minion()).args(args).output().unwrap();
+    run_in(Path::new("."), args)
+}
+
+fn run_in(directory: &Path, args: &[&str]) -> (i32, String, String) {
+    let output = Command::new(minion()).args(args).current_dir(directory).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }

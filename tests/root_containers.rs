@@ -5,6 +5,7 @@
 mod common;
 
 use ::minion::rehearsal::{Agent, Builder, Container};
+use common::look::{Looked, commands, paste};
 use common::{CgroupGuard, DEADLINE, minion, proc, wait_dead, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -107,7 +108,10 @@ fn a_child_that_was_moved_out_of_one_hierarchy_is_drift_and_out_of_all_it_has_es
     assert_eq!((drift[0]["container"].as_str(), pids(&drift[0])), (Some(container.id()), vec![i64::from(child)]));
     let text = drift[0]["text"].as_str().unwrap();
     assert!(text.contains("but in memory in /") && text.contains("inside in freezer"), "{text}");
-    assert!(drift[0]["remedy"].as_str().unwrap().contains(&format!("minion attach {child} --to {}", container.id())));
+    let command = format!("minion attach {child} --to={} --only=memory --mesos-cgroup-prefix={root}", container.id());
+    assert_eq!(drift[0]["commands"][0].as_str(), Some(command.as_str()));
+    assert!(paste(&command).status.success());
+    assert_eq!(survey(&root).1, 0, "the remedy helps");
 
     for (hierarchy, _) in container.cgroups() {
         fs::write(format!("/sys/fs/cgroup/{hierarchy}/cgroup.procs"), child.to_string()).unwrap();
@@ -116,6 +120,9 @@ fn a_child_that_was_moved_out_of_one_hierarchy_is_drift_and_out_of_all_it_has_es
     let escaped = findings(&seen, "escaped");
     assert_eq!((code, escaped.len(), findings(&seen, "drift").len()), (1, 1, 0), "{seen}");
     assert_eq!(pids(&escaped[0]), [i64::from(child)]);
+    let pasted: Vec<Output> = commands(&seen["findings"]).iter().map(|command| paste(command)).collect();
+    assert!(pasted.len() == 1 && pasted[0].status.success(), "{pasted:?}");
+    assert_eq!(survey(&root).1, 0, "the remedy helps");
     kill_process(Pid::from_raw(child).unwrap(), Signal::KILL).unwrap();
 }
 
@@ -221,6 +228,26 @@ fn a_container_whose_minion_is_gone_says_so_with_who_is_left() {
     assert_eq!(pids(&gone[0]), [i64::from(offspring)]);
     assert!(gone[0]["text"].as_str().unwrap().contains(&format!("minion {supervisor}")), "{seen}");
     assert_eq!(seen["containers"][0]["minion"], Value::Null);
+    for command in commands(&seen["findings"]) {
+        paste(&command);
+    }
+}
+
+#[test]
+fn what_is_left_of_a_container_that_is_gone_is_an_orphan() {
+    need!("root", "v1");
+    let (root, id) = (root(), "0c8c9b9e-8f0b-4f5c-9d8e-2f0b1a3c4d5f");
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-c", "echo ready; read -r x"]).env("MINION_TASK", format!("proxy.{}.1", gone.id()));
+    let (left, _) = Looked::start(command.env("MESOS_DIRECTORY", format!("/w/runs/{id}")));
+    let (seen, _) = survey(&root);
+    let orphans = findings(&seen, "orphan");
+    let orphan = orphans.iter().find(|orphan| orphan["container"] == id).unwrap_or_else(|| panic!("{seen}"));
+    assert_eq!(pids(orphan), [i64::from(left.pid())]);
+    let page = String::from_utf8(paste(orphan["commands"][0].as_str().unwrap()).stdout).unwrap();
+    assert!(page.starts_with(&format!("pid {} (bash)", left.pid())) && page.contains("minion-gone"), "{page}");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! What a command line comes to.
 
-use crate::config::Keeping;
 use crate::control::client::{Verb, Wanted};
 use crate::hyperkube::Flags;
 use crate::task::spec::LogSettings;
@@ -164,21 +163,23 @@ impl Default for ControlOptions {
     }
 }
 
-/// What `minion doctor` was told: flags of `minion run` that its checks depend on.
+/// What `minion doctor` was told: flags of `minion run` and `minion supervise` that its checks depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoctorOptions {
     /// `--km-binary`.
     pub km_binary: Option<PathBuf>,
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// The executor and its arguments, behind `--`.
+    pub command: Vec<OsString>,
     /// `--grace`.
     pub grace: Option<Duration>,
     /// `--mesos-cgroup-prefix`.
     pub mesos_cgroup_prefix: String,
     /// `--private-mountns`.
     pub private_mountns: bool,
-    /// `--max-log-size` in bytes; 0 never rotates.
-    pub max_log_size: u64,
-    /// `--max-log-backups`; 0 keeps all.
-    pub max_log_backups: u32,
+    /// `--max-log-size` and `--max-log-backups`.
+    pub log: LogSettings,
     /// `--json`.
     pub json: bool,
 }
@@ -281,14 +282,14 @@ pub struct AttachOptions {
 
 impl Default for DoctorOptions {
     fn default() -> Self {
-        let keeping = Keeping::of(LogSettings::default());
         Self {
             km_binary: None,
+            config: None,
+            command: Vec::new(),
             grace: None,
             mesos_cgroup_prefix: CommonOptions::default().mesos_cgroup_prefix,
             private_mountns: false,
-            max_log_size: keeping.max_size,
-            max_log_backups: keeping.max_backups,
+            log: LogSettings::default(),
             json: false,
         }
     }

@@ -16,10 +16,13 @@ const JSON: About =
 const PREFIX: About = About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
     .help("The agent's --cgroups_root. Without it: what the minion above the process was told, or mesos.");
 
-static DOCTOR: [Flag<DoctorOptions>; 9] = [
+static DOCTOR: [Flag<DoctorOptions>; 10] = [
     About::new(Group::Children, "km-binary", Value::File)
         .help("The km that minion run would be told to start. Without it: looked for in the same places.")
         .sets(|o, v| put(&mut o.km_binary, Ok(Some(v.into())))),
+    About::new(Group::File, "config", Value::File)
+        .help("The file of minion supervise: then its programs and logs are looked at, and no km is needed.")
+        .sets(|o, v| put(&mut o.config, Ok(Some(v.into())))),
     About::new(Group::Children, "grace", Value::Text("DURATION"))
         .help("The grace period that minion run would be given, against the agent's.")
         .sets(|o, v| put(&mut o.grace, value::span(v).map(Some))),
@@ -34,11 +37,11 @@ static DOCTOR: [Flag<DoctorOptions>; 9] = [
     About::new(Group::Logs, "max-log-size", Value::Text("QUANTITY"))
         .default("10Mi")
         .help("The size at which a log would be rotated: for the space that logs can take.")
-        .sets(|o, v| put(&mut o.max_log_size, value::bytes(v))),
+        .sets(|o, v| put(&mut o.log.max_size, value::bytes(v).map(Some))),
     About::new(Group::Logs, "max-log-backups", Value::Text("N"))
         .default("5")
         .help("How many rotated logs of a child would be kept.")
-        .sets(|o, v| put(&mut o.max_log_backups, setting::count(v))),
+        .sets(|o, v| put(&mut o.log.max_backups, setting::count(v).map(Some))),
     JSON.sets(|o, v| put(&mut o.json, value::boolean(v))),
     help_flag(),
     version_flag(),
@@ -71,20 +74,22 @@ static ATTACH: [Flag<AttachOptions>; 6] = [
 pub(super) const DOCTOR_ROW: Row = Row {
     name: "doctor",
     hidden: false,
-    synopsis: "[FLAGS]",
+    synopsis: "[FLAGS] [-- COMMAND [ARGS]]",
     summary: "Check this host and this container before anything starts",
     text: &[
         "Tries the kernel calls that minion makes, looks at privileges, cgroups, mounts, the sandbox, PATH and km, and at \
          what an earlier run has left. Each line says ok, warn, fail or unknown, with its evidence and a remedy. Nothing is \
          started and nothing is changed.",
+        "minion run needs a km; minion supervise does not. Without a word on which it is, a km that is not found is a warning. \
+         With --config, or with the executor behind --, it is minion supervise: each program of the file is looked at.",
         "Run it where minion would run: in the sandbox, with the agent's environment, as the same user.",
         "Exit codes: 0 when all is ok; 1 when something is not; 2 when all that could be seen is ok and something could not.",
     ],
     sections: &[],
     json: Json::Asked(&json::DOCTOR),
     examples: &[
-        ("minion doctor", "in the sandbox of a container"),
         ("minion doctor --km-binary=/opt/km --max-log-size=100Mi --json", "with flags of minion run, for a script"),
+        ("minion doctor --config=node.toml -- bin/executor", "what minion supervise would start"),
     ],
     words: WordKind::None,
     flags: || abouts(&DOCTOR),
@@ -165,9 +170,16 @@ pub(super) const ATTACH_ROW: Row = Row {
     parse: attach,
 };
 
-fn doctor(args: Vec<OsString>) -> Result<Command, Usage> {
+fn doctor(mut args: Vec<OsString>) -> Result<Command, Usage> {
     let mut options = DoctorOptions::default();
+    if let Some(dashes) = args.iter().position(|word| word == "--") {
+        options.command = args.drain(dashes..).skip(1).collect();
+    }
     match read("doctor", &DOCTOR, &mut options, args, 0)? {
+        Plain::Words(_) if options.km_binary.is_some() && (options.config.is_some() || !options.command.is_empty()) => {
+            let hint = "--km-binary is of minion run, --config and a command behind -- of minion supervise";
+            Err(Usage::new("doctor: which of the two is to be checked?", hint))
+        }
         Plain::Words(_) => Ok(Command::Doctor(options)),
         Plain::Instead(command) => Ok(command),
     }

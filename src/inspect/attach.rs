@@ -1,5 +1,7 @@
 //! `minion attach`: putting a stray process back. The only tool that changes anything.
 
+use super::json::Object;
+use super::proc::once::Once;
 use super::proc::seen::Seen;
 use super::proc::stat::Stat;
 use super::report::Answer;
@@ -9,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use serde_json::json;
 use std::os::fd::OwnedFd;
 
 /// The version of what `attach --json` prints.
@@ -86,7 +87,7 @@ fn zombie(stat: &Stat) -> Error {
 }
 
 fn places(errand: &Errand) -> Result<Vec<Place>> {
-    let validated = target::validated(&errand.container, errand.prefix.as_deref())?;
+    let validated = target::validated(&errand.container, errand.prefix.as_deref(), &Once::default())?;
     let subject = format!("container {:?}", errand.container);
     if validated.places.is_empty() {
         return Err(Error::new("attach to", subject, "it has no cgroup in any hierarchy")
@@ -165,15 +166,20 @@ fn object(errand: &Errand, outcomes: &[Outcome]) -> String {
             Ok(false) => ("there", None),
             Err(error) => ("failed", Some(error)),
         };
-        json!({
-            "hierarchy": outcome.hierarchy,
-            "cgroup": outcome.cgroup,
-            "result": result,
-            "errno": error.and_then(Error::errno),
-            "error": error.map(ToString::to_string),
-        })
+        Object::default()
+            .text("hierarchy", &outcome.hierarchy)
+            .text("cgroup", &outcome.cgroup)
+            .text("result", result)
+            .put("errno", error.and_then(Error::errno).into())
+            .put("error", error.map(ToString::to_string).into())
+            .end()
     };
-    let outcomes: Vec<_> = outcomes.iter().map(outcome).collect();
-    let object = json!({"schema": SCHEMA, "pid": errand.pid, "container": errand.container, "outcomes": outcomes});
+    let outcomes = outcomes.iter().map(outcome).collect();
+    let object = Object::default()
+        .text("schema", SCHEMA)
+        .number("pid", i64::from(errand.pid))
+        .text("container", &errand.container)
+        .put("outcomes", outcomes)
+        .end();
     format!("{object}\n")
 }

@@ -6,6 +6,7 @@
 //! ```
 //!
 //! - [`look`]: `minion inspect` and `minion why` of a pid, a task or a container.
+//! - [`absent`]: `minion why` of a task that does not run, which has no process to look at.
 //! - [`attach`]: `minion attach`.
 //! - [`doctor`]: `minion doctor`, and the same checks for the start of `minion run`.
 //! - [`containers`]: `minion containers`, once or live.
@@ -13,7 +14,9 @@
 //! - [`enter`]: `minion enter`, the one that starts something.
 //! - [`finding`]: what can be odd about a process.
 
+mod absent;
 mod attach;
+mod command;
 pub mod containers;
 pub mod doctor;
 pub mod enter;
@@ -26,6 +29,10 @@ mod report;
 mod target;
 mod view;
 
+/// The control socket in the sandbox.
+const SOCKET: &str = "minion.sock";
+
+pub use absent::{Absent, LastExit, absent};
 pub use attach::{Errand, attach};
 pub use report::{Answer, Form, look};
 pub use view::{Question, View};

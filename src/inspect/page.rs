@@ -6,7 +6,7 @@ use super::proc::status::{Limit, capabilities, signals};
 use super::view::cgroups::{Row, Standing};
 use super::view::{Namespace, View};
 use crate::cgroup::Nowhere;
-use crate::render::unit::{bytes, percent, span};
+use crate::render::unit::{bytes, counted, percent, span};
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean};
 
 /// The limits that a page shows; JSON has all.
@@ -57,7 +57,12 @@ fn one(who: &str, finding: &Finding, screen: &Screen) -> String {
     for (label, sentence) in lines {
         text += &screen.paragraph(label, &clean(sentence));
     }
-    text
+    text + &commands("  run:      ", &finding.commands)
+}
+
+/// Commands, each whole on its line however long it is: a broken one cannot be pasted.
+pub(super) fn commands(label: &str, commands: &[String]) -> String {
+    commands.iter().flat_map(|command| [label.to_owned(), clean(command), "\n".to_owned()]).collect()
 }
 
 pub(super) fn section(title: &str, body: &str, screen: &Screen) -> String {
@@ -68,12 +73,15 @@ fn head(view: &View, screen: &Screen) -> String {
     let stat = &view.stat;
     let age = shown(&view.age, |age| span(*age));
     let user = shown(&view.status, |status| format!("uid {}", status.uid));
-    let threads = shown(&view.status, |status| status.threads.to_string());
+    let threads = view
+        .status
+        .known()
+        .map_or_else(|| "unknown threads".to_owned(), |status| counted(status.threads as usize, "thread", "threads"));
     let parent =
         view.kin.parent.as_ref().map_or_else(String::new, |parent| format!("{} ({})", parent.pid, parent.name));
     let mut lines = vec![
         ("command", shown(&view.arguments, |arguments| arguments.join(" "))),
-        ("state", format!("{}, up {age}, {user}, {threads} threads, {}", state(stat.state), view.policy())),
+        ("state", format!("{}, up {age}, {user}, {threads}, {}", state(stat.state), view.policy())),
         ("family", format!("parent {parent}, group {}, session {}", stat.group, stat.session)),
     ];
     if let Some(task) = &view.kin.task {

@@ -1,6 +1,8 @@
 //! `minion inspect` and `minion why`: from a word to an answer.
 
+use super::Absent;
 use super::finding::{self, Finding, Level};
+use super::proc::once::Once;
 use super::proc::seen::Seen;
 use super::target::{Container, Target};
 use super::view::{Question, View};
@@ -8,7 +10,7 @@ use super::{json, page};
 use crate::error::Result;
 use crate::render::unit::{bytes, counted};
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// How many processes of a container are looked at closely.
@@ -39,10 +41,20 @@ struct Looked {
 }
 
 /// Looks at what `word` names: a pid, a container's id or a task.
-pub fn look(word: &str, question: &Question, form: Form, screen: &Screen) -> Result<Answer> {
-    match Target::find(word, question.prefix.as_deref())? {
+///
+/// `ask` asks the minion of the working directory, else the only one of this host, for a task that has no process.
+pub fn look(
+    word: &str,
+    question: &Question,
+    form: Form,
+    screen: &Screen,
+    ask: &dyn Fn(&str) -> Option<Absent>,
+) -> Result<Answer> {
+    let once = Once::default();
+    match Target::find(word, question.prefix.as_deref(), ask, &once)? {
+        Target::Absent(task) => Ok(super::absent(&task, form, screen)),
         Target::Process(pid) => {
-            let view = View::of(pid, question)?;
+            let view = View::with(pid, question, &once)?;
             let findings = finding::of(&view);
             let seen = [Looked { view, findings }];
             let text = if form.json { object(word, None, &seen, form) } else { process(&seen[0], form, screen) };
@@ -51,7 +63,7 @@ pub fn look(word: &str, question: &Question, form: Form, screen: &Screen) -> Res
         Target::Container(container) => {
             let question = Question { container: Some(container.id.clone()), ..question.clone() };
             // One that ends meanwhile is no longer a member.
-            let view = |pid: &i32| View::of(*pid, &question).ok();
+            let view = |pid: &i32| View::with(*pid, &question, &once).ok();
             let seen: Vec<Looked> = container.members.iter().take(MOST).filter_map(view).map(Looked::of).collect();
             let text = if form.json {
                 object(word, Some(&container), &seen, form)
@@ -171,7 +183,8 @@ fn container_page(container: &Container, seen: &[Looked], screen: &Screen) -> St
     }
     text += &page::section("PROCESSES", &processes.render(screen), screen);
     if members > seen.len() {
-        text += &screen.paragraph("  ", &format!("{} more were not looked at", members - seen.len()));
+        text += &screen
+            .paragraph("  ", &counted(members - seen.len(), "more was not looked at", "more were not looked at"));
     }
     text
 }
@@ -186,21 +199,27 @@ fn object(word: &str, container: Option<&Container>, seen: &[Looked], form: Form
         }
         value
     };
-    let container = container.map(|container| {
+    let container = container.map_or(Value::Null, |container| {
         let place = |(hierarchy, directory, pids): &(String, std::path::PathBuf, usize)| {
-            json!({"hierarchy": hierarchy, "directory": directory.to_string_lossy(), "pids": pids})
+            let directory = directory.to_string_lossy().into_owned();
+            let (hierarchy, pids) = (hierarchy.as_str().into(), (*pids).into());
+            json::Object::default()
+                .put("hierarchy", hierarchy)
+                .put("directory", directory.into())
+                .put("pids", pids)
+                .end()
         };
-        json!({
-            "id": container.id,
-            "members": container.members,
-            "cgroups": container.places.iter().map(place).collect::<Vec<Value>>(),
-        })
+        json::Object::default()
+            .text("id", &container.id)
+            .put("members", container.members.iter().copied().collect())
+            .put("cgroups", container.places.iter().map(place).collect())
+            .end()
     });
-    let object = json!({
-        "schema": json::SCHEMA,
-        "asked": word,
-        "container": container,
-        "processes": seen.iter().map(process).collect::<Vec<_>>(),
-    });
+    let object = json::Object::default()
+        .text("schema", json::SCHEMA)
+        .text("asked", word)
+        .put("container", container)
+        .put("processes", seen.iter().map(process).collect())
+        .end();
     format!("{object}\n")
 }

@@ -1,19 +1,28 @@
 //! From a word of the command line to processes: a pid, a container's id, or the name of a task of a living minion.
 
-use super::proc::{self, everyone, seen, seen::Seen, stat::Stat};
+use super::proc::once::Once;
+use super::proc::{self, programs, seen, seen::Seen};
 use super::view::cgroups::Host;
-use super::view::kin;
+use super::view::kin::{self, Marker, mains};
+use super::{Absent, SOCKET};
 use crate::cgroup::Validated;
 use crate::error::{Error, Result};
 use crate::mesos::recovery::LEAF;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+/// Asks a minion for a task that has no process.
+type Ask<'a> = &'a dyn Fn(&str) -> Option<Absent>;
 
 /// What a word names.
 #[derive(Debug)]
 pub(super) enum Target {
     /// One process.
     Process(i32),
+    /// A task that has no process now.
+    Absent(Absent),
     /// A container, with the pids in any of its cgroups.
     Container(Container),
 }
@@ -29,21 +38,21 @@ pub(super) struct Container {
 
 impl Target {
     /// Finds what the word names: digits are a pid; then containers come before tasks, for they cost less to find.
-    pub(super) fn find(word: &str, prefix: Option<&str>) -> Result<Self> {
+    pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_>, once: &Once) -> Result<Self> {
         if let Ok(pid) = word.parse() {
             return Ok(Self::Process(pid));
         }
-        match Container::find(word, prefix)? {
+        match Container::find(word, prefix, once)? {
             Some(container) => Ok(Self::Container(container)),
-            None => task(word).map(Self::Process),
+            None => task(word, ask, once),
         }
     }
 }
 
 impl Container {
     /// The container of this id; None where it has no cgroup.
-    fn find(id: &str, prefix: Option<&str>) -> Result<Option<Self>> {
-        let validated = validated(id, prefix)?;
+    fn find(id: &str, prefix: Option<&str>, once: &Once) -> Result<Option<Self>> {
+        let validated = validated(id, prefix, once)?;
         if validated.places.is_empty() {
             return Ok(None);
         }
@@ -63,9 +72,9 @@ impl Container {
 }
 
 /// The cgroups of a container, by its name.
-pub(super) fn validated(id: &str, prefix: Option<&str>) -> Result<Validated> {
-    let host = Host::read(prefix.map(str::to_owned))?;
-    let own = seen::read("/proc/self/cgroup").known().cloned().unwrap_or_default();
+pub(super) fn validated(id: &str, prefix: Option<&str>, once: &Once) -> Result<Validated> {
+    let host = Host::read(prefix.map(str::to_owned), once)?;
+    let own = once.piece("/proc/self/cgroup".to_owned()).known().cloned().unwrap_or_default();
     host.container(id, &own).validate()
 }
 
@@ -80,37 +89,72 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
     }
 }
 
-/// The main process of a task, among the children of every living minion.
-fn task(name: &str) -> Result<i32> {
-    // One call tells a kernel thread, and most of a host's processes are: it has no program.
-    let has_program = |pid: &i32| {
-        let program = seen::link(&proc::path(*pid, "exe"));
-        program.why().is_none_or(|why| !why.starts_with("ENOENT"))
-    };
-    let living = |pid: i32| match Stat::read(pid) {
-        Seen::Known(stat) if stat.name.starts_with("minion") => kin::minion_arguments(&stat).map(|_| stat.pid),
-        Seen::Known(_) | Seen::Unknown(_) => None,
-    };
-    let minions: Vec<i32> = everyone().into_iter().filter(has_program).filter_map(living).collect();
-    let tasks: Vec<(Stat, kin::Marker)> = minions.iter().flat_map(|minion| kin::mains(*minion)).collect();
-    let mains: Vec<&Stat> = tasks.iter().filter(|(_, marker)| marker.task == name).map(|(main, _)| main).collect();
-    match mains.as_slice() {
-        [main] => Ok(main.pid),
-        [] => Err(Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion")
-            .hint(match (minions.as_slice(), tasks.as_slice()) {
-                ([], _) => "no minion is running, or none that this user may look into".to_owned(),
-                (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
-                _ => format!("tasks are: {}", names(&tasks)),
-            })),
+/// The main process of a task: of the minion whose sandbox this is, else of any other living one.
+fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
+    let is_meant = |marker: &Marker| marker.task == name;
+    let here = here(once);
+    if let Some((main, _)) = here.into_iter().flat_map(|minion| mains(minion, once)).find(|(_, m)| is_meant(m)) {
+        return Ok(Target::Process(main));
+    }
+    // Not another minion's of this name while this one has such a task, though it does not run.
+    if let Some(absent) = here.and_then(|_| ask(name)) {
+        return Ok(Target::Absent(absent));
+    }
+    // One call a process finds the programs that are called so, and a task is among theirs but in odd cases.
+    let (called_so, others): (Vec<_>, Vec<_>) =
+        programs(once).into_iter().filter_map(|pid| Some((pid, program(pid)?))).partition(|(_, called_so)| *called_so);
+    let (mut minions, mut tasks) = (0, Vec::new());
+    for programs in [called_so, others] {
+        let living = programs.into_iter().filter(|(pid, _)| kin::live_minion(*pid, once).is_some());
+        for (minion, _) in living {
+            minions += 1;
+            tasks.extend(mains(minion, once));
+        }
+        if tasks.iter().any(|(_, marker)| is_meant(marker)) {
+            break;
+        }
+    }
+    let meant: Vec<i32> = tasks.iter().filter(|(_, marker)| is_meant(marker)).map(|(main, _)| *main).collect();
+    match meant.as_slice() {
+        [main] => Ok(Target::Process(*main)),
+        [] => ask(name).map(Target::Absent).ok_or_else(|| unknown(name, minions, &tasks)),
         several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))
-            .hint(format!(
-                "take a pid: {}",
-                several.iter().map(|main| main.pid.to_string()).collect::<Vec<_>>().join(", ")
-            ))),
+            .hint(format!("take a pid: {}", several.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")))),
     }
 }
 
-fn names(tasks: &[(Stat, kin::Marker)]) -> String {
+fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {
+    let hint = match (minions, tasks) {
+        (0, _) => "no minion is running, or none that this user may look into".to_owned(),
+        (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
+        _ => format!("tasks are: {}", names(tasks)),
+    };
+    Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion").hint(hint)
+}
+
+/// The minion that listens in the working directory. It is not asked for anything: it may be stopped.
+fn here(once: &Once) -> Option<i32> {
+    let address = SocketAddrUnix::new(SOCKET).ok()?;
+    // A full queue says so at once and is no reason to wait.
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    connect(&socket, &address).ok()?;
+    // By nix, whose answer may hold the pid 0. [CR-60]
+    let pid = getsockopt(&socket, PeerCredentials).ok()?.pid();
+    kin::live_minion(pid, once).map(|minion| minion.pid)
+}
+
+/// Whether the program of a process is called as a minion is. None for a kernel thread: it has no program.
+fn program(pid: i32) -> Option<bool> {
+    match seen::link(&proc::path(pid, "exe")) {
+        Seen::Known(program) => {
+            Some(program.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"minion")))
+        }
+        Seen::Unknown(why) => (!why.starts_with("ENOENT")).then_some(false),
+    }
+}
+
+fn names(tasks: &[(i32, Marker)]) -> String {
     let mut names: Vec<&str> = tasks.iter().map(|(_, marker)| marker.task.as_str()).collect();
     names.sort_unstable();
     names.dedup();

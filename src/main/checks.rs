@@ -4,18 +4,16 @@
 //! made beside, when the first children have started. A set-up that fails says why in its one line.
 
 use minion::cli::CommonOptions;
-use minion::config::{Keeping, Loaded};
-use minion::inspect::doctor::{self, Check, Depth, Health, Subject};
+use minion::config::{Keeping, Loaded, layered};
+use minion::inspect::doctor::{self, Check, Children, Depth, Health, LogBound, Subject};
+use minion::task::spec::{LogSettings, StdoutMode};
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tracing::{error, info, warn};
 
 /// What set-up says by itself.
 const SAID: &str = "container id";
-/// What km needs and nobody else may.
-const OF_KM: &str = "programs in PATH";
 
 /// What the checks are about.
 #[derive(Debug)]
@@ -23,12 +21,10 @@ pub(crate) struct Checks {
     prefix: String,
     private_mountns: bool,
     grace: Option<Duration>,
-    keeping: Keeping,
-    tasks: u32,
+    logs: Vec<LogBound>,
     /// The executor's: its PATH is what counts.
     variables: Vec<(OsString, OsString)>,
-    /// The executor's program, where the children are commands of km.
-    km: Option<PathBuf>,
+    children: Children,
 }
 
 impl Checks {
@@ -39,32 +35,52 @@ impl Checks {
             prefix: options.mesos_cgroup_prefix.clone(),
             private_mountns: options.private_mountns,
             grace: loaded.grace,
-            keeping: Keeping::of(loaded.log),
-            tasks: u32::try_from(loaded.tasks.len()).unwrap_or(u32::MAX),
+            logs: logs(loaded),
             variables: executor.env.clone(),
-            km: needs_km.then(|| executor.program.clone()),
+            children: if needs_km {
+                Children::Km {
+                    found: Ok((executor.program.clone(), "the one that was started".to_owned())),
+                    told: true,
+                }
+            } else {
+                programs(loaded)
+            },
         })
     }
 
     /// Looks, and says what is not ok, until it is silenced.
     pub(crate) fn say(&self, silence: &AtomicBool) {
-        let km = self.km.as_ref().map(|km| Ok((km.clone(), "the one that was started".to_owned())));
         let subject = Subject {
-            km,
+            children: self.children.clone(),
             variables: &self.variables,
             prefix: &self.prefix,
-            grace: self.grace,
-            max_log_size: self.keeping.max_size,
-            max_log_backups: self.keeping.max_backups,
-            tasks: self.tasks,
+            grace: self.grace.map(|grace| (grace, "--grace or the file")),
+            logs: &self.logs,
             private_mountns: self.private_mountns,
             depth: Depth::Quick,
         };
-        let concerns = |name| name != SAID && (self.km.is_some() || name != OF_KM);
         let checks = doctor::examine(&subject);
-        let concerning = checks.iter().filter(|check| concerns(check.name));
+        let concerning = checks.iter().filter(|check| check.name != SAID);
         concerning.take_while(|_| !silence.load(Ordering::Acquire)).for_each(say);
     }
+}
+
+/// The program of each task.
+pub(crate) fn programs(loaded: &Loaded) -> Children {
+    Children::Programs(loaded.tasks.iter().map(|task| (task.name.clone(), task.program.clone())).collect())
+}
+
+/// What each log may take: a stdout of its own is a log of its own.
+pub(crate) fn logs(loaded: &Loaded) -> Vec<LogBound> {
+    let own = loaded.tasks.iter().map(|task| layered(task.log, loaded.log));
+    let files = |log: &LogSettings| if log.stdout == Some(StdoutMode::Separate) { 2 } else { 1 };
+    own.flat_map(|log| std::iter::repeat_n(bound(log), files(&log))).collect()
+}
+
+/// What a log that is kept so may take.
+pub(crate) fn bound(settings: LogSettings) -> LogBound {
+    let keeping = Keeping::of(settings);
+    LogBound { size: keeping.max_size, backups: keeping.max_backups }
 }
 
 fn say(check: &Check) {

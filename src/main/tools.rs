@@ -1,31 +1,51 @@
 //! From options to the commands that look.
 
-use minion::cli::{AttachOptions, DoctorOptions, LookOptions};
+use crate::checks;
+use minion::cli::{AttachOptions, CommonOptions, DoctorOptions, LookOptions, SuperviseOptions};
+use minion::control::client::{self, Wanted};
+use minion::control::protocol::Cgroup;
 use minion::error::Result;
 use minion::hyperkube;
-use minion::inspect::doctor::{self, Depth, Subject};
-use minion::inspect::{self, Answer, Errand, Form, Question};
+use minion::inspect::doctor::{self, Children, Depth, LogBound, Subject};
+use minion::inspect::{self, Absent, Answer, Errand, Form, LastExit, Question};
 use minion::render::Screen;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The hyperkube profile's: kube-proxy and the executor.
-const TASKS: u32 = 2;
+const TASKS: usize = 2;
 
 pub(crate) fn doctor(options: &DoctorOptions) -> Answer {
     let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let (children, log, grace) = if options.config.is_some() || !options.command.is_empty() {
+        supervised(options)
+    } else {
+        let found = km(options.km_binary.as_deref(), &variables);
+        (Children::Km { found, told: options.km_binary.is_some() }, vec![checks::bound(options.log); TASKS], None)
+    };
     let subject = Subject {
-        km: Some(km(options.km_binary.as_deref(), &variables)),
+        children,
+        logs: &log,
         variables: &variables,
         prefix: &options.mesos_cgroup_prefix,
-        grace: options.grace,
-        max_log_size: options.max_log_size,
-        max_log_backups: options.max_log_backups,
-        tasks: TASKS,
+        grace: options.grace.map(|told| (told, "--grace")).or(grace.map(|told| (told, "the file"))),
         private_mountns: options.private_mountns,
         depth: Depth::Full,
     };
     doctor::report(&doctor::examine(&subject), options.json, &Screen::of_stdout())
+}
+
+/// What `minion supervise` would start, and its logs. A file that is wrong has neither.
+fn supervised(options: &DoctorOptions) -> (Children, Vec<LogBound>, Option<Duration>) {
+    let common = CommonOptions { log: options.log, ..CommonOptions::default() };
+    let DoctorOptions { config, command, .. } = options;
+    let told =
+        SuperviseOptions { config: config.clone(), command: command.clone(), common, ..SuperviseOptions::default() };
+    match super::front::configured(&told) {
+        Err(refused) => (Children::Refused(refused.lines), Vec::new(), None),
+        Ok(loaded) => (checks::programs(&loaded), checks::logs(&loaded), loaded.grace),
+    }
 }
 
 /// Looked for where `minion run` looks.
@@ -41,7 +61,30 @@ fn km(flag: Option<&Path>, variables: &[(OsString, OsString)]) -> Result<(PathBu
 
 pub(crate) fn look(options: LookOptions, whole: bool) -> Result<Answer> {
     let question = Question { prefix: options.mesos_cgroup_prefix, container: options.container };
-    inspect::look(&options.word, &question, Form { whole, json: options.json }, &Screen::of_stdout())
+    let (form, screen) = (Form { whole, json: options.json }, Screen::of_stdout());
+    inspect::look(&options.word, &question, form, &screen, &absent)
+}
+
+/// The task of this name that has no process, where the minion here, or the only one of this host, has it.
+fn absent(name: &str) -> Option<Absent> {
+    let status = client::status(&Wanted::default()).ok()?;
+    let task = status.tasks.into_iter().find(|task| task.name == name && task.pid.is_none())?;
+    let counts = |cgroup: &&Cgroup| cgroup.hierarchy.split(',').any(|name| name == "memory" || name == "unified");
+    Some(Absent {
+        task: task.name,
+        minion: status.pid,
+        sandbox: status.sandbox,
+        state: task.state,
+        exit: task.last_exit.map(|exit| LastExit {
+            text: exit.text,
+            code: exit.code,
+            time: exit.time,
+            up: Duration::try_from_secs_f64(exit.up_seconds).unwrap_or_default(),
+            commanded: exit.commanded,
+        }),
+        oom_kills: status.oom_kills,
+        memory: status.cgroups.iter().find(counts).map(|cgroup| PathBuf::from(&cgroup.path)),
+    })
 }
 
 pub(crate) fn attach(options: AttachOptions) -> Result<Answer> {

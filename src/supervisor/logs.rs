@@ -15,7 +15,7 @@ impl Supervisor {
                 }
                 Report::Recovered { log, dropped } => {
                     info!(log = %log, dropped, "the log can be written again");
-                    self.note_log(&log, None, format!("{log}.log can be written again; {dropped} bytes were dropped"));
+                    self.note_log(&log, None, format!("{log}.log can be written again; bytes dropped: {dropped}"));
                 }
                 Report::Sacrificed { log, backup } => {
                     warn!(log = %log, backup = %backup, "the disk is full: removed a backup");

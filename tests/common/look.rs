@@ -85,6 +85,32 @@ pub struct Said {
     pub code: i32,
     pub json: Value,
     pub text: String,
+    /// Whether its commands are pasted when it is dropped.
+    pastes: bool,
+}
+
+/// A command of a remedy as a person gives it to a shell, where `minion` is this one.
+///
+/// It has to be understood and to find what it is about; what it then says or cannot do is another matter.
+pub fn paste(command: &str) -> Output {
+    paste_into(Command::new("sh").arg("-c"), command)
+}
+
+/// The same, into a command that takes a script as its last word.
+pub fn paste_into(shell: &mut Command, command: &str) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(minion(), directory.path().join("minion")).unwrap();
+    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap());
+    let output = shell.arg(command).env("PATH", path).stdin(Stdio::null()).output().unwrap();
+    let found = output.status.code().is_some_and(|code| code < 2 || (code == 2 && !output.stdout.is_empty()));
+    assert!(found, "{command}: {output:?}");
+    output
+}
+
+/// The commands of the findings in an answer, of `inspect`, `why` or `containers`.
+pub fn commands(findings: &Value) -> Vec<String> {
+    let each = findings.as_array().unwrap().iter().flat_map(|finding| finding["commands"].as_array().unwrap());
+    each.map(|command| command.as_str().unwrap().to_owned()).collect()
 }
 
 impl Said {
@@ -93,7 +119,18 @@ impl Said {
         let text = String::from_utf8(output.stdout.clone()).unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         let json = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text:?} {errors}"));
-        Self { code: output.status.code().unwrap(), json, text }
+        Self { code: output.status.code().unwrap(), json, text, pastes: false }
+    }
+
+    /// The commands that its remedies name.
+    pub fn commands(&self) -> Vec<String> {
+        self.json["processes"].as_array().unwrap().iter().flat_map(|one| commands(&one["findings"])).collect()
+    }
+
+    /// What came of them, now and not in the end.
+    pub fn pasted(&mut self) -> Vec<Output> {
+        self.pastes = false;
+        self.commands().iter().map(|command| paste(command)).collect()
     }
 
     /// The finding of this kind of the first process. Panics, with what there is, where there is none.
@@ -123,9 +160,21 @@ impl Said {
     }
 }
 
-/// `minion why PID --json ARGS`.
+/// While what it is about is still there.
+impl Drop for Said {
+    fn drop(&mut self) {
+        if self.pastes && !std::thread::panicking() {
+            self.pasted();
+        }
+    }
+}
+
+/// `minion why PID --json ARGS`. Each command that its remedies name is pasted in the end.
 pub fn why<A: AsRef<OsStr>>(pid: i32, args: &[A]) -> Said {
-    Said::from(&Command::new(minion()).args(["why", &pid.to_string(), "--json"]).args(args).output().unwrap())
+    let output = Command::new(minion()).args(["why", &pid.to_string(), "--json"]).args(args).output().unwrap();
+    let mut said = Said::from(&output);
+    said.pastes = true;
+    said
 }
 
 /// The same without flags.

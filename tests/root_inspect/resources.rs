@@ -2,6 +2,7 @@
 
 use super::{CPU, CPUSET, Container, FREEZER, MEMORY, PIDS, write};
 use crate::common::look::{Looked, Said};
+use crate::common::minion::{Minion, Sandbox};
 use crate::common::{DEADLINE, minion};
 use crate::need;
 use std::fs;
@@ -32,7 +33,7 @@ fn a_full_pids_cgroup_is_found() {
     let container = Container::new(&[PIDS]);
     let looked = container.with_process_in(&[PIDS]);
     write(&container.directory(PIDS).join("pids.max"), "1");
-    assert!(container.why(&looked).actual("pids-at-max").starts_with("1 of 1 pids are taken"));
+    assert!(container.why(&looked).actual("pids-at-max").starts_with("pids.current is 1 and pids.max 1 in "));
 }
 
 #[test]
@@ -42,9 +43,12 @@ fn an_empty_cpuset_is_found_and_is_why_it_is_outside() {
     let cpuset = std::path::Path::new(CPUSET).join(container.guard.name());
     // Nothing fills these two: a new v1 cpuset is empty.
     fs::create_dir_all(cpuset.join("c1")).unwrap();
-    let said = container.why(&container.with_process_in(&[FREEZER]));
+    let looked = container.with_process_in(&[FREEZER]);
+    let mut said = container.why(&looked);
+    let pasted = said.pasted();
     fs::remove_dir(cpuset.join("c1")).unwrap();
     fs::remove_dir(cpuset).unwrap();
+    assert!(pasted.iter().any(|output| String::from_utf8_lossy(&output.stdout).contains("is empty")), "{pasted:?}");
     assert!(said.actual("cpuset-empty").contains("/c1 is empty"), "{}", said.text);
     assert!(said.cause("cgroup-half-attached").contains("ENOSPC"), "{}", said.text);
 }
@@ -135,4 +139,37 @@ fn root_without_cap_sys_admin_is_noted() {
     let (looked, _) = Looked::start(command.args(without));
     let said = crate::common::look::why_pid(looked.pid());
     assert!(said.actual("no-sys-admin").contains("bounding set"), "{}", said.text);
+}
+
+#[test]
+fn a_task_that_was_killed_for_memory_and_does_not_run_is_told_with_victim_and_limit() {
+    need!("root", "v1");
+    let container = Container::new(&[FREEZER, MEMORY]);
+    let memory = container.directory(MEMORY);
+    write(&memory.join("memory.limit_in_bytes"), "33554432");
+    let sandbox = Sandbox::with_stand_in();
+    // What it reads has no end, and it keeps the last 500 MB of that.
+    write(&sandbox.path("eat.sh"), "exec tail -c 500m < <(exec cat /dev/zero)\n");
+    write(&sandbox.path("eat.toml"), "[[sidecar]]\nname = \"eater\"\ncommand = [\"bash\", \"eat.sh\"]\n");
+    let enter = "for procs in $PROCS; do echo $$ > $procs || exit 9; done; exec \"$@\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", enter, "bash", minion(), "supervise", "--config=eat.toml", &container.prefix()]);
+    command.args(["--restart-delay=1h", "--restart-delay-max=1h", "--", "sleep", "1000"]);
+    sandbox.mark(&mut command);
+    let procs = [FREEZER, MEMORY].map(|one| container.directory(one).join("cgroup.procs").display().to_string());
+    command.env("PROCS", procs.join(" ")).env("MESOS_DIRECTORY", "/w/runs/c1");
+    let mut minion_of_c1 = Minion::spawn(&mut command);
+    let eater = minion_of_c1.started("eater");
+    minion_of_c1.says("starts again in 3600s task=eater");
+    let output =
+        Command::new(minion()).args(["why", "eater", "--json"]).current_dir(sandbox.path(".")).output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cause = said["task"]["findings"][0]["cause"].as_str().unwrap_or_else(|| panic!("{said}"));
+    if fs::File::open("/dev/kmsg").is_ok() {
+        let victim = format!("the last was pid {eater} (tail), by the limit of /{}/c1", container.guard.name());
+        assert!(cause.starts_with("the kernel, for lack of memory") && cause.ends_with(&victim), "{cause}");
+    } else {
+        assert!(cause.starts_with("most likely the kernel, for lack of memory"), "{cause}");
+    }
+    minion_of_c1.stop();
 }

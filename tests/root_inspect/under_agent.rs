@@ -53,11 +53,8 @@ fn a_task_under_an_agent_is_in_its_place_and_moved_out_of_it_has_drifted() {
         fs::write("/sys/fs/cgroup/memory/cgroup.procs", task.to_string()).unwrap();
         let said = why::<&str>(task, &[]);
         assert!(said.actual("cgroup-drifted").contains("outside in memory:/"), "{}", said.text);
-        let remedy = said.finding("cgroup-drifted")["remedy"].as_str().unwrap().to_owned();
-        assert!(
-            remedy.ends_with(&format!("--to {} --only memory --mesos-cgroup-prefix={root}", container.id())),
-            "{remedy}"
-        );
+        let flags = format!("--to={} --only=memory --mesos-cgroup-prefix={root}", container.id());
+        assert_eq!(said.commands(), [format!("minion attach {task} {flags}")]);
     }
     container.destroy(Instant::now() + DEADLINE).unwrap();
 }

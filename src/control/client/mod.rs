@@ -73,7 +73,7 @@ pub fn run(wanted: &Wanted, verb: &Verb, screen: fn() -> Screen, out: &mut impl 
         Verb::Status { json, watch: true } => watch(&mut connection, *json, screen, out),
         Verb::Events => events(&mut connection, out),
         Verb::Metrics => {
-            let status = status(&mut connection)?;
+            let status = ask_status(&mut connection)?;
             say(out, &metrics::text(&status)).map(|()| Finding::Nothing)
         }
         Verb::Command { request, task, signal, json } => {
@@ -97,11 +97,16 @@ pub fn run(wanted: &Wanted, verb: &Verb, screen: fn() -> Screen, out: &mut impl 
     }
 }
 
+/// What a minion knows.
+pub fn status(wanted: &Wanted) -> Result<Status> {
+    ask_status(&mut find::find(wanted)?)
+}
+
 fn request(what: &str) -> Line {
     Line { minion: VERSION, request: what.to_owned(), task: None, signal: None }
 }
 
-fn status(connection: &mut Connection) -> Result<Status> {
+fn ask_status(connection: &mut Connection) -> Result<Status> {
     match connection.ask(&request("status"))? {
         Reply::Answer(status) => Ok(status),
         Reply::Refused(failure) => Err(Error::new("ask for", "status", failure.text)),
@@ -126,7 +131,7 @@ fn watch(connection: &mut Connection, json: bool, screen: fn() -> Screen, out: &
 }
 
 fn shown(connection: &mut Connection, json: bool, screen: &Screen) -> Result<(String, Finding)> {
-    let status = status(connection)?;
+    let status = ask_status(connection)?;
     let findings = findings::of(&status);
     let text = if json { connection.last_line() } else { page::text(&status, &findings, screen) };
     Ok((text, if findings.is_empty() { Finding::Nothing } else { Finding::Something }))

@@ -120,7 +120,7 @@ impl Client {
             time: super::super::time_now(),
             event: "lost".to_owned(),
             count: Some(lost),
-            text: format!("{lost} events were lost: this client reads too slowly"),
+            text: format!("events lost: {lost}; this client reads too slowly"),
             ..Event::default()
         });
         true

@@ -1,10 +1,11 @@
 //! Processes whose hierarchies disagree.
 
 use super::Container;
-use super::finding::{Finding, Kind, named};
+use super::finding::{Finding, Kind, SHOWN, named_with};
 use super::merge::Places;
 use super::tree::Tree;
 use crate::cgroup;
+use crate::inspect::command;
 use crate::process::procfs;
 use crate::process::tree::Process;
 use std::collections::BTreeMap;
@@ -77,14 +78,23 @@ fn tell(trees: &[Tree], container: &Container, outside: &[(usize, PathBuf)], pid
         outside.iter().map(|(tree, path)| format!("in {} in {}", trees[*tree].label, path.display())).collect();
     let inside: Vec<&str> =
         container.hierarchies.iter().map(String::as_str).filter(|label| !labels.contains(label)).collect();
-    let who = named(&pids);
-    let verb = if pids.len() == 1 { "is" } else { "are" };
-    let text = format!("{who} {verb} inside in {}, but {}", inside.join(", "), places.join(", "));
+    let who = named_with(&pids, "is", "are");
+    let text = format!("{who} inside in {}, but {}", inside.join(", "), places.join(", "));
     let effect = if labels.contains(&"freezer") {
         "The agent kills through freezer alone: this survives a destroy and makes it fail"
     } else {
-        "Limits and accounting there do not hold for it"
+        "Limits and accounting there do not hold"
     };
-    let remedy = format!("{effect}. minion attach {} --to {} puts it back", pids[0], container.id);
-    Finding::new(Kind::Drift, Some(&container.id), text, remedy).of_pids(pids)
+    let commands = pids.iter().take(SHOWN).flat_map(|pid| put_back(*pid, container, &labels)).collect();
+    let remedy = format!("{effect}. Put {} back", if pids.len() == 1 { "it" } else { "each" });
+    Finding::new(Kind::Drift, Some(&container.id), text, remedy).of_pids(pids).run(commands)
+}
+
+/// One hierarchy at a time where whole would be too much: a nested container's process keeps its own cgroups in the others.
+fn put_back(pid: i32, container: &Container, labels: &[&str]) -> Vec<String> {
+    let attach = |only| command::attach(pid, &container.id, only, &container.root);
+    if labels.len() > 1 && container.own.binary_search(&pid).is_ok() {
+        return vec![attach(None)];
+    }
+    labels.iter().map(|label| attach(Some(*label))).collect()
 }

@@ -53,6 +53,8 @@ pub struct Finding {
     pub text: String,
     /// What can be done.
     pub remedy: String,
+    /// The commands for it, ready to be pasted.
+    pub commands: Vec<String>,
 }
 
 impl Kind {
@@ -89,11 +91,17 @@ impl Finding {
             cgroup: None,
             text,
             remedy: remedy.into(),
+            commands: Vec::new(),
         }
     }
 
     pub(super) fn of_pids(mut self, pids: Vec<i32>) -> Self {
         self.pids = pids;
+        self
+    }
+
+    pub(super) fn run(mut self, commands: Vec<String>) -> Self {
+        self.commands = commands;
         self
     }
 
@@ -103,9 +111,16 @@ impl Finding {
     }
 }
 
+/// How many processes are named.
+pub(super) const SHOWN: usize = 5;
+
+/// The same with its verb: `process 7 is`, `processes 7, 8 are`.
+pub(super) fn named_with(pids: &[i32], one: &str, many: &str) -> String {
+    format!("{} {}", named(pids), if pids.len() == 1 { one } else { many })
+}
+
 /// The first few pids, in words.
 pub(super) fn named(pids: &[i32]) -> String {
-    const SHOWN: usize = 5;
     let shown: Vec<String> = pids.iter().take(SHOWN).map(i32::to_string).collect();
     match (pids.len(), pids.len().saturating_sub(SHOWN)) {
         (1, _) => format!("process {}", shown[0]),

@@ -6,6 +6,7 @@ use super::history::{History, Past, spark};
 use super::page::state;
 use super::{Container, Order, Survey, survey};
 use crate::error::{During, Error, Result};
+use crate::inspect::command;
 use crate::process::signals::Signals;
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone, unit};
 use nix::sys::signal::{Signal, raise};
@@ -31,7 +32,8 @@ pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
     }
     let mut signals = Signals::take_over()?;
     let mut terminal = Terminal::open()?;
-    let mut view = View { order, history: History::default(), last: None };
+    let told = root.map_or_else(|| "minion containers".to_owned(), command::containers);
+    let mut view = View { order, history: History::default(), last: None, told };
     let mut next = Instant::now();
     loop {
         if Instant::now() >= next {
@@ -81,6 +83,8 @@ struct View {
     order: Order,
     history: History,
     last: Option<Survey>,
+    /// The command that tells the findings.
+    told: String,
 }
 
 impl View {
@@ -124,7 +128,11 @@ impl View {
             out,
             "{}\n{}",
             unit::counted(warned, "finding", "findings")
-                + if warned > 0 { ": minion containers tells them" } else { "" },
+                + &if warned > 0 {
+                    format!(": {} tells {}", self.told, if warned == 1 { "it" } else { "them" })
+                } else {
+                    String::new()
+                },
             screen.paint(Tone::Dim, keys)
         );
         out

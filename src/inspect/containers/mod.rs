@@ -20,6 +20,8 @@ mod tree;
 pub use finding::{Finding, Kind, Severity};
 pub use live::watch;
 
+use super::command;
+use super::view::cgroups::PREFIX;
 use crate::error::{Error, Result};
 use measure::Numbers;
 use owner::Owner;
@@ -148,7 +150,7 @@ pub fn survey(root: Option<&str>) -> Result<Survey> {
     let begin = Instant::now();
     survey.findings.extend(drift::find(&trees, &suspects, &survey.containers));
     survey.ask_owners();
-    let (strays, unseen) = stray::find(&survey.containers);
+    let (strays, unseen) = stray::find(&survey.containers, root.unwrap_or(PREFIX));
     survey.findings.extend(strays);
     survey.unseen += unseen;
     survey.findings.sort_by_key(|finding| Reverse(finding.severity));
@@ -262,14 +264,12 @@ impl Container {
         }
         let text = format!(
             "minion {minion}, which started its task {task:?}, is gone, and {} still there",
-            if self.own.len() == 1 {
-                format!("{} is", finding::named(&self.own))
-            } else {
-                format!("{} are", finding::named(&self.own))
-            }
+            finding::named_with(&self.own, "is", "are")
         );
+        let look =
+            self.own.iter().take(finding::SHOWN).map(|pid| command::inspect(&pid.to_string(), &self.root)).collect();
         let remedy =
             "nobody restarts or ends them. An agent that runs destroys the container; without one, end them by hand";
-        Some(Finding::new(Kind::MinionGone, Some(&self.id), text, remedy).of_pids(self.own.clone()))
+        Some(Finding::new(Kind::MinionGone, Some(&self.id), text, remedy).of_pids(self.own.clone()).run(look))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Severity};
 use super::{Container, Survey};
+use crate::inspect::page::commands;
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean, unit};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -75,6 +76,7 @@ impl Survey {
             out.push('\n');
             out.push_str(&screen.paragraph("  ", &clean(&finding.text)));
             out.push_str(&screen.paragraph("  remedy: ", &clean(&finding.remedy)));
+            out.push_str(&commands("  run:    ", &finding.commands));
         }
         if self.findings.len() > SHOWN {
             let more = unit::counted(self.findings.len() - SHOWN, "more finding", "more findings");

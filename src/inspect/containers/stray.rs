@@ -1,15 +1,16 @@
 //! Processes that were started in a container and are in none of its cgroups.
 
 use super::Container;
-use super::finding::{Finding, Kind, named};
+use super::finding::{Finding, Kind, SHOWN, named};
 use super::owner::{Owner, Seen, is_minion};
 use crate::cgroup;
+use crate::inspect::command;
 use crate::process::procfs;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
 /// What the processes outside of all containers say, and how many would not say anything to us.
-pub(super) fn find(containers: &[Container]) -> (Vec<Finding>, usize) {
+pub(super) fn find(containers: &[Container], root: &str) -> (Vec<Finding>, usize) {
     let outermost = || containers.iter().enumerate().filter(|(_, container)| container.parent.is_none());
     let homes: HashMap<i32, usize> =
         outermost().flat_map(|(row, container)| container.everyone.iter().map(move |pid| (*pid, row))).collect();
@@ -22,7 +23,7 @@ pub(super) fn find(containers: &[Container]) -> (Vec<Finding>, usize) {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut unseen = 0;
-    let mut strays: BTreeMap<(Stray, String), Vec<i32>> = BTreeMap::new();
+    let mut strays: BTreeMap<(Stray, String, String), Vec<i32>> = BTreeMap::new();
     for pid in pids.filter(|pid| *pid != own && !homes.contains_key(pid)) {
         let owner = match Owner::of(pid) {
             Seen::Owner(owner) => owner,
@@ -36,18 +37,19 @@ pub(super) fn find(containers: &[Container]) -> (Vec<Finding>, usize) {
         let home = owner.container().and_then(|id| ids.get(id)).copied().or(by_minion);
         match (home, owner.container()) {
             (Some(row), _) if !is_inside(pid, &containers[row].id) => {
-                strays.entry((Stray::Escaped, containers[row].id.clone())).or_default().push(pid);
+                let home = (Stray::Escaped, containers[row].id.clone(), containers[row].root.clone());
+                strays.entry(home).or_default().push(pid);
             }
             // Inside a container of another root is where it should be.
             (None, Some(id)) if !is_inside(pid, id) => {
                 let left = owner.task.as_ref().is_some_and(|(_, minion)| !is_minion(*minion));
                 let kind = if left { Stray::Left } else { Stray::Unplaced };
-                strays.entry((kind, id.to_owned())).or_default().push(pid);
+                strays.entry((kind, id.to_owned(), root.to_owned())).or_default().push(pid);
             }
             (Some(_) | None, Some(_) | None) => {}
         }
     }
-    (strays.into_iter().map(|((kind, id), pids)| tell(kind, &id, pids)).collect(), unseen)
+    (strays.into_iter().map(|((kind, id, root), pids)| tell(kind, &id, &root, pids)).collect(), unseen)
 }
 
 /// What a stray is.
@@ -61,27 +63,34 @@ enum Stray {
     Unplaced,
 }
 
-fn tell(kind: Stray, id: &str, pids: Vec<i32>) -> Finding {
+fn tell(kind: Stray, id: &str, root: &str, pids: Vec<i32>) -> Finding {
     let who = named(&pids);
-    let first = pids[0];
-    let (kind, text, remedy) = match kind {
+    let look = |pid: &i32| command::inspect(&pid.to_string(), root);
+    let shown = pids.iter().take(SHOWN);
+    let (kind, text, remedy, commands) = match kind {
         Stray::Escaped => (
             Kind::Escaped,
             format!("{who}, started in it, in none of its cgroups"),
-            format!("its limits do not hold and its end is not theirs. minion attach {first} --to {id} puts one back"),
+            format!(
+                "its limits do not hold and its end is not theirs. Put {} back",
+                if pids.len() == 1 { "it" } else { "each" }
+            ),
+            shown.map(|pid| command::attach(*pid, id, None, root)).collect(),
         ),
         Stray::Left => (
             Kind::Orphan,
             format!("{who}: started by a minion in it that is gone, and so are its cgroups"),
-            format!("nobody ends what is left. minion inspect {first} shows what it is"),
+            "nobody ends what is left. See what it is".to_owned(),
+            shown.map(look).collect(),
         ),
         Stray::Unplaced => (
             Kind::Orphan,
             format!("{who}: started in it, and it has no cgroups"),
             "as it should be where the agent has no Linux launcher; else what an ended container left".to_owned(),
+            Vec::new(),
         ),
     };
-    Finding::new(kind, Some(id), text, remedy).of_pids(pids)
+    Finding::new(kind, Some(id), text, remedy).of_pids(pids).run(commands)
 }
 
 /// Also one that was born after the trees were read.

@@ -15,7 +15,14 @@ pub(super) fn all(prefix: &str, environment: &Environment) -> Vec<Check> {
     let placement = cgroup::discover(&sources, prefix, environment);
     let mut checks = vec![layout(&placement), container(&placement, environment)];
     match placement.validate() {
-        Ok(validated) => checks.extend([isolators(&placement, &validated), memory(&validated), cpuset(&validated)]),
+        Ok(validated) => {
+            checks.extend([
+                isolators(&placement, &validated),
+                memory(&validated),
+                cpuset(&validated),
+                left(&validated),
+            ]);
+        }
         Err(error) => checks.push(Check::fail(
             "cgroup directories",
             error.to_string(),
@@ -113,6 +120,21 @@ fn cpuset(validated: &Validated) -> Check {
         [Some(cpus), Some(mems)] => Check::ok(name, format!("cpus {cpus}, memory nodes {mems}")),
         _ => Check::unknown(name, format!("cpuset.cpus and cpuset.mems in {}", directory.display())),
     }
+}
+
+/// v2: cgroups in the container that are not the agent's. [ME-05]
+fn left(validated: &Validated) -> Check {
+    let name = "leftover cgroups";
+    let hazards: Vec<String> =
+        validated.hazards().iter().map(|hazard| hazard.directory.display().to_string()).collect();
+    if hazards.is_empty() {
+        return Check::ok(name, "none in the container that an agent would stumble over");
+    }
+    Check::warn(
+        name,
+        hazards.join(", "),
+        "an agent takes each for a container that it does not know, and fails at its next start: rmdir what is empty",
+    )
 }
 
 fn v1<'a>(validated: &'a Validated, controller: &str) -> Option<&'a Path> {

@@ -1,7 +1,9 @@
 //! What an earlier run has left: its socket, its processes.
 
 use super::Check;
+use crate::inspect::SOCKET;
 use crate::inspect::proc::everyone;
+use crate::inspect::proc::once::Once;
 use crate::inspect::proc::seen::{Seen, errno_name};
 use crate::inspect::proc::stat::Stat;
 use crate::inspect::view::kin;
@@ -10,8 +12,6 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// The control socket in the sandbox.
-const SOCKET: &str = "minion.sock";
 /// How many processes are named.
 const NAMED: usize = 5;
 
@@ -43,12 +43,13 @@ pub(super) fn socket() -> Check {
 /// Processes with the marker of a minion that is no more.
 pub(super) fn processes() -> Check {
     let name = "leftover processes";
+    let once = Once::default();
     let mut unseen = 0;
     let mut left = Vec::new();
     for pid in everyone() {
-        match kin::variables(pid) {
+        match kin::variables(pid, &once) {
             Seen::Known(variables) => {
-                let orphan = variables.marker.filter(|marker| kin::live_minion(marker.minion).is_none());
+                let orphan = variables.marker.filter(|marker| kin::live_minion(marker.minion, &once).is_none());
                 left.extend(orphan.map(|marker| (pid, marker)));
             }
             Seen::Unknown(why) => unseen += usize::from(why.starts_with("EACCES") || why.starts_with("EPERM")),

@@ -30,20 +30,41 @@ pub struct Subject<'a> {
     pub variables: &'a [(OsString, OsString)],
     /// `--mesos-cgroup-prefix`.
     pub prefix: &'a str,
-    /// The km that was found and how, or why none was. None where the children are another program.
-    pub km: Option<Result<(PathBuf, String), String>>,
-    /// `--grace`.
-    pub grace: Option<Duration>,
-    /// `--max-log-size` in bytes; 0 never rotates.
-    pub max_log_size: u64,
-    /// `--max-log-backups`; 0 keeps all.
-    pub max_log_backups: u32,
-    /// How many tasks have a log.
-    pub tasks: u32,
+    /// What is to be started.
+    pub children: Children,
+    /// The grace period that minion is told, and by what: `--grace`.
+    pub grace: Option<(Duration, &'a str)>,
+    /// What each log may take.
+    pub logs: &'a [LogBound],
     /// `--private-mountns`.
     pub private_mountns: bool,
     /// How much is looked at.
     pub depth: Depth,
+}
+
+/// What is to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// The two of `minion run`.
+    Km {
+        /// The km and how it was found, or why none was.
+        found: Result<(PathBuf, String), String>,
+        /// Whether it was named: then `minion run` is meant.
+        told: bool,
+    },
+    /// Those of `minion supervise`: tasks and their programs.
+    Programs(Vec<(String, PathBuf)>),
+    /// Nothing, because the file or the command is wrong: a line each.
+    Refused(Vec<String>),
+}
+
+/// What a log may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogBound {
+    /// Bytes in a file before it is rotated; 0 never rotates.
+    pub size: u64,
+    /// So many backups are kept; 0 keeps all.
+    pub backups: u32,
 }
 
 /// How much is looked at.
@@ -95,18 +116,23 @@ impl Health {
 }
 
 impl Check {
+    // Never inlined: some sixty places would have its code each.
+    #[inline(never)]
     fn ok(name: &'static str, evidence: impl Into<String>) -> Self {
         Self { name, health: Health::Ok, evidence: evidence.into(), remedy: String::new() }
     }
 
+    #[inline(never)]
     fn unknown(name: &'static str, evidence: impl Into<String>) -> Self {
         Self { health: Health::Unknown, ..Self::ok(name, evidence) }
     }
 
+    #[inline(never)]
     fn warn(name: &'static str, evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { health: Health::Warn, remedy: remedy.into(), ..Self::ok(name, evidence) }
     }
 
+    #[inline(never)]
     fn fail(name: &'static str, evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { health: Health::Fail, remedy: remedy.into(), ..Self::ok(name, evidence) }
     }
@@ -131,8 +157,7 @@ pub fn examine(subject: &Subject<'_>) -> Vec<Check> {
     let here = directory.known().map_or_else(|| Path::new("/"), PathBuf::as_path);
     checks.extend(mounts::all(here));
     checks.extend(sandbox::all(subject, &environment, &directory));
-    checks.push(programs::in_path(subject.variable("PATH")));
-    checks.extend(subject.km.as_ref().map(programs::km));
+    checks.extend(programs::all(&subject.children, subject.variable("PATH")));
     match subject.depth {
         Depth::Quick => {}
         Depth::Full => checks.extend([leftovers::socket(), leftovers::processes()]),

@@ -2,13 +2,14 @@
 
 use super::{Check, of_seen};
 use crate::inspect::proc::mounts::{self, Mount};
+use crate::inspect::proc::once::Once;
 use crate::inspect::proc::{self, seen::Seen};
 use crate::process::own_pid;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use std::path::Path;
 
 pub(super) fn all(sandbox: &Path) -> [Check; 2] {
-    let mounts = mounts::read(own_pid());
+    let mounts = mounts::read(own_pid(), &Once::default());
     [
         of_seen("propagation of /", &mounts, |mounts| root(mounts)),
         of_seen("sandbox mount", &mounts, |m| around(m, sandbox)),

@@ -1,7 +1,7 @@
-//! Programs that the children need: in PATH, and km itself.
+//! The programs of the children, and what km needs in PATH.
 
-use super::Check;
 use super::elf::{self, Program};
+use super::{Check, Children};
 use rustix::fs::{Access, access};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const NEEDED: [(&str, &str); 5] = [
     ("mount", "the kubelet's volumes"),
 ];
 
-pub(super) fn in_path(path: Option<&OsStr>) -> Check {
+fn in_path(path: Option<&OsStr>) -> Check {
     let name = "programs in PATH";
     let Some(path) = path.filter(|path| !path.is_empty()) else {
         return Check::warn(name, "PATH is not set", "--path-override sets it for the children");
@@ -35,45 +35,59 @@ pub(super) fn in_path(path: Option<&OsStr>) -> Check {
     )
 }
 
-/// The km that was found: whether this machine can run it.
-pub(super) fn km(found: &Result<(PathBuf, String), String>) -> Check {
-    let (path, how) = match found {
-        Ok(found) => found,
-        Err(why) => return Check::fail("km", why, "--km-binary names it"),
-    };
-    let evidence = format!("{} ({how})", path.display());
-    match elf::look(path) {
-        Err(why) => Check::fail("km", format!("{evidence}: {why}"), "make it readable and executable for this user"),
-        Ok(Program::Script(interpreter)) if interpreter.is_empty() || !is_executable(Path::new(&interpreter)) => {
-            Check::fail(
-                "km",
-                format!("{evidence}: its interpreter {interpreter:?} cannot be executed"),
-                "exec would say that km does not exist: install the interpreter",
-            )
+/// Of the children, each: whether this machine can run it.
+pub(super) fn all(children: &Children, path: Option<&OsStr>) -> Vec<Check> {
+    match children {
+        Children::Km { found: Ok((km, how)), .. } => {
+            vec![in_path(path), program("km", &format!("{} ({how})", km.display()), km)]
         }
-        Ok(Program::Script(interpreter)) => Check::ok("km", format!("{evidence}, a script for {interpreter}")),
-        Ok(Program::Other) => {
-            Check::fail("km", format!("{evidence}: neither an ELF program nor a script"), "is it complete?")
+        Children::Km { found: Err(why), told: true } => vec![in_path(path), Check::fail("km", why, "name another")],
+        Children::Km { found: Err(why), told: false } => {
+            let remedy =
+                "minion run needs one: --km-binary names it. minion supervise does not: --config names its file";
+            vec![in_path(path), Check::warn("km", why, remedy)]
         }
-        Ok(Program::Elf { machine, loader }) => elf_program(&evidence, machine, loader.as_deref()),
+        Children::Programs(tasks) => {
+            tasks.iter().map(|(task, file)| program("task", &format!("{task}: {}", file.display()), file)).collect()
+        }
+        Children::Refused(lines) => {
+            let remedy = "minion supervise would not start: see its --check";
+            lines.iter().map(|line| Check::fail("config", line, remedy)).collect()
+        }
     }
 }
 
-fn elf_program(evidence: &str, machine: u16, loader: Option<&str>) -> Check {
+fn program(name: &'static str, evidence: &str, path: &Path) -> Check {
+    let absent = "exec would say that the program does not exist";
+    match elf::look(path) {
+        Err(why) => Check::fail(name, format!("{evidence}: {why}"), "make it readable and executable for this user"),
+        Ok(Program::Script(interpreter)) if interpreter.is_empty() || !is_executable(Path::new(&interpreter)) => {
+            let evidence = format!("{evidence}: its interpreter {interpreter:?} cannot be executed");
+            Check::fail(name, evidence, format!("{absent}: install the interpreter"))
+        }
+        Ok(Program::Script(interpreter)) => Check::ok(name, format!("{evidence}, a script for {interpreter}")),
+        Ok(Program::Other) => {
+            Check::fail(name, format!("{evidence}: neither an ELF program nor a script"), "is it complete?")
+        }
+        Ok(Program::Elf { machine, loader }) => elf_program(name, evidence, machine, loader.as_deref()),
+    }
+}
+
+fn elf_program(name: &'static str, evidence: &str, machine: u16, loader: Option<&str>) -> Check {
     let here = rustix::system::uname();
     let this = here.machine().to_string_lossy();
     let built_for = elf::machine_name(machine);
     if !elf::runs_on(machine, &this) {
         let evidence = format!("{evidence}: built for {built_for}, and this machine is {this}");
-        return Check::fail("km", evidence, "exec would answer ENOEXEC: take the km of this architecture");
+        return Check::fail(name, evidence, "exec would answer ENOEXEC: take the one of this architecture");
     }
     match loader {
         Some(loader) if !Path::new(loader).exists() => Check::fail(
-            "km",
+            name,
             format!("{evidence}: its loader {loader} does not exist"),
-            "exec would say that km does not exist: install that C library, or take a static km",
+            "exec would say that the program does not exist: install that C library, or take a static one",
         ),
-        Some(_) | None => Check::ok("km", format!("{evidence}, for {built_for}")),
+        Some(_) | None => Check::ok(name, format!("{evidence}, for {built_for}")),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The doctor's lines as text and as JSON.
 
 use super::{Check, Health};
+use crate::inspect::json::{Object, plain};
 use crate::inspect::report::Answer;
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone};
-use serde_json::json;
 
 /// The version of what `doctor --json` prints. Fields may be added to it, not changed or removed.
 const SCHEMA: &str = "minion.doctor/1";
@@ -19,9 +19,10 @@ pub fn report(checks: &[Check], json: bool, screen: &Screen) -> Answer {
         (..) => 1,
     };
     let text = if json {
-        let counts: serde_json::Map<_, _> =
-            counts.iter().map(|(health, count)| (health.word().to_owned(), json!(count))).collect();
-        format!("{}\n", json!({"schema": SCHEMA, "counts": counts, "checks": checks}))
+        let add = |object: Object, (health, count): &(Health, usize)| object.count(health.word(), Some(*count as u64));
+        let counts = counts.iter().fold(Object::default(), add).end();
+        let object = Object::default().text("schema", SCHEMA).put("counts", counts).put("checks", plain(checks));
+        format!("{}\n", object.end())
     } else {
         let counts: Vec<String> = counts.iter().map(|(health, count)| format!("{count} {}", health.word())).collect();
         format!("{}\n{}\n", table(checks).render(screen), counts.join(", "))

@@ -1,9 +1,9 @@
 //! The sandbox: room for the logs, and the time to end in.
 
-use super::{Check, Subject, of_seen};
+use super::{Check, LogBound, Subject, of_seen};
 use crate::inspect::proc::seen::{Seen, errno_name};
 use crate::mesos::Environment;
-use crate::render::unit::{bytes, span};
+use crate::render::unit::{bytes, counted, span};
 use rustix::fs::{Access, access, statvfs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const SHORT: Duration = Duration::from_millis(1500);
 pub(super) fn all(subject: &Subject<'_>, environment: &Environment, directory: &Seen<PathBuf>) -> [Check; 3] {
     [
         of_seen("sandbox", directory, |directory| writable(directory)),
-        of_seen("log space", directory, |directory| space(subject, directory)),
+        of_seen("log space", directory, |directory| space(subject.logs, directory)),
         grace(subject.grace, environment),
     ]
 }
@@ -33,15 +33,24 @@ fn writable(directory: &Path) -> Check {
 }
 
 /// Size times files times tasks: what the logs can take in all.
-fn space(subject: &Subject<'_>, directory: &Path) -> Check {
+fn space(logs: &[LogBound], directory: &Path) -> Check {
     let name = "log space";
-    if subject.max_log_size == 0 || subject.max_log_backups == 0 {
-        let flag = if subject.max_log_size == 0 { "--max-log-size=0" } else { "--max-log-backups=0" };
+    if logs.is_empty() {
+        return Check::unknown(name, "which logs there will be is not known");
+    }
+    if let Some(boundless) = logs.iter().find(|log| log.size == 0 || log.backups == 0) {
+        let flag = if boundless.size == 0 { "--max-log-size=0" } else { "--max-log-backups=0" };
         return Check::warn(name, format!("logs grow without bound: {flag}"), "give both flags a number above 0");
     }
-    let (files, tasks) = (u64::from(subject.max_log_backups) + 1, u64::from(subject.tasks));
-    let most = subject.max_log_size.saturating_mul(files).saturating_mul(tasks);
-    let sum = format!("{} x {files} files x {tasks} tasks = {}", bytes(subject.max_log_size), bytes(most));
+    let files = |log: &LogBound| u64::from(log.backups) + 1;
+    let most = logs.iter().fold(0_u64, |sum, log| sum.saturating_add(log.size.saturating_mul(files(log))));
+    let logs_in_words = counted(logs.len(), "log", "logs");
+    let sum = match logs {
+        [first, rest @ ..] if rest.iter().all(|log| log == first) => {
+            format!("{} x {} files x {logs_in_words} = {}", bytes(first.size), files(first), bytes(most))
+        }
+        _ => format!("{logs_in_words} of different sizes: {}", bytes(most)),
+    };
     let status = match statvfs(directory) {
         Ok(status) => status,
         Err(errno) => {
@@ -67,7 +76,7 @@ fn space(subject: &Subject<'_>, directory: &Path) -> Check {
 }
 
 /// The agent's word against the flag.
-fn grace(flag: Option<Duration>, environment: &Environment) -> Check {
+fn grace(told: Option<(Duration, &str)>, environment: &Environment) -> Check {
     let name = "grace period";
     let (agent, by) = match &environment.grace {
         Some(Ok(grace)) => (*grace, "by the agent's word"),
@@ -77,15 +86,14 @@ fn grace(flag: Option<Duration>, environment: &Environment) -> Check {
             return Check::warn(name, format!("{error}"), remedy);
         }
     };
-    let used = flag.unwrap_or(agent);
+    let (used, by) = told.map_or_else(|| (agent, by.to_owned()), |(told, by)| (told, format!("by {by}")));
     if environment.grace.is_some() && used > agent {
         return Check::fail(
             name,
-            format!("--grace is {}, and the agent kills everything after {}", span(used), span(agent)),
-            "leave --grace out, or raise the agent's --executor_shutdown_grace_period",
+            format!("{}, {by}, and the agent kills everything after {}", span(used), span(agent)),
+            "leave it out, or raise the agent's --executor_shutdown_grace_period",
         );
     }
-    let by = if flag.is_some() { "by --grace" } else { by };
     if used < SHORT {
         let evidence = format!("{}, {by}", span(used));
         return Check::warn(
@@ -110,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_flag_beyond_the_agents_grace_fails() {
-        let seconds = |count| Some(Duration::from_secs(count));
+        let seconds = |count| Some((Duration::from_secs(count), "--grace"));
         for (flag, agent, health) in [
             (None, None, Health::Ok),
             (seconds(10), None, Health::Ok),
@@ -125,22 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn the_total_of_logs_is_size_times_files_times_tasks() {
-        let subject = |size, backups| Subject {
-            variables: &[],
-            prefix: "mesos",
-            km: None,
-            grace: None,
-            max_log_size: size,
-            max_log_backups: backups,
-            tasks: 2,
-            private_mountns: false,
-            depth: super::super::Depth::Quick,
-        };
-        let check = space(&subject(10 << 20, 5), Path::new("/"));
-        assert!(check.evidence.starts_with("10 MiB x 6 files x 2 tasks = 120 MiB at most"), "{check:?}");
-        assert_eq!(space(&subject(1 << 60, 5), Path::new("/")).health, Health::Warn);
-        assert_eq!(space(&subject(0, 5), Path::new("/")).health, Health::Warn);
-        assert_eq!(space(&subject(1, 0), Path::new("/")).health, Health::Warn);
+    fn the_total_of_logs_is_size_times_files_times_logs() {
+        let logs = |size, backups| [LogBound { size, backups }; 2];
+        let check = space(&logs(10 << 20, 5), Path::new("/"));
+        assert!(check.evidence.starts_with("10 MiB x 6 files x 2 logs = 120 MiB at most"), "{check:?}");
+        let different = [LogBound { size: 1 << 20, backups: 1 }, LogBound { size: 2 << 20, backups: 2 }];
+        let check = space(&different, Path::new("/"));
+        assert!(check.evidence.starts_with("2 logs of different sizes: 8.0 MiB at most"), "{check:?}");
+        assert_eq!(space(&logs(1 << 60, 5), Path::new("/")).health, Health::Warn);
+        assert_eq!(space(&logs(0, 5), Path::new("/")).health, Health::Warn);
+        assert_eq!(space(&logs(1, 0), Path::new("/")).health, Health::Warn);
     }
 }

@@ -2,20 +2,32 @@
 
 use super::Words;
 use crate::cgroup::{Layout, Nowhere, Version};
+use crate::inspect::command;
 use crate::inspect::view::View;
-use crate::inspect::view::cgroups::{PREFIX, Row, Standing};
+use crate::inspect::view::cgroups::{Row, Standing};
 use crate::mesos::recovery::{self, LEAF, Reading};
 use std::path::Path;
 
+/// The remedy of a process in the wrong place.
+const PUT_BACK: &str = "put it back; its children stay where they are";
+
 /// Something is mounted or linked over the cgroup tree.
 pub(super) fn covered(view: &View) -> Option<Words> {
-    let trouble = view.cgroups.trouble.as_ref()?;
+    let hidden = || hidden(view).map(|row| format!("no mount shows {}:{}", row.hierarchy, row.actual.display()));
+    let trouble = view.cgroups.trouble.clone().or_else(hidden)?;
     Words::new(
         "the container's cgroup directories can be opened",
-        trouble.clone(),
+        trouble,
         "a mount, a file or a symbolic link stands in the place of the cgroup tree",
         "findmnt -R /sys/fs/cgroup shows what covers it; nothing can be attached until it is gone",
     )
+}
+
+/// A hierarchy in which the kernel has it in its container, and that is mounted nowhere that can be seen.
+fn hidden(view: &View) -> Option<&Row> {
+    let id = view.cgroups.container.as_deref()?.split('.').next()?;
+    let is_there = |row: &&Row| row.actual.iter().any(|part| part == id);
+    view.cgroups.rows.iter().filter(is_there).find(|row| row.standing == Standing::None(Some(Nowhere::NotMounted)))
 }
 
 /// In the cgroup of another container than its minion's.
@@ -25,15 +37,16 @@ pub(super) fn foreign(view: &View) -> Option<Words> {
         format!("{} in container {container} ({})", view.who(), view.cgroups.evidence),
         format!("the kernel has it in container {foreign}"),
         "something moved it: limits and the end of the other container are its own now",
-        put_back(view, None),
+        PUT_BACK,
     )
+    .map(|words| words.run(put_back(view, None)))
 }
 
 /// The container has no cgroup anywhere, and the process is still there.
 pub(super) fn removed(view: &View) -> Option<Words> {
     let container = view.cgroups.container.as_ref()?;
     let nowhere = view.cgroups.rows.iter().all(|row| matches!(row.standing, Standing::None(_)));
-    if !nowhere || view.cgroups.trouble.is_some() || view.cgroups.rows.is_empty() {
+    if !nowhere || covered(view).is_some() || view.cgroups.rows.is_empty() {
         return None;
     }
     Words::new(
@@ -54,7 +67,7 @@ pub(super) fn outside(view: &View) -> Option<Words> {
     }
     let container = view.cgroups.container.as_ref()?;
     let cause = format!("it was never attached: {}", likely(view, &out));
-    Words::new(expected(container, &out), actual(&out), cause, put_back(view, None))
+    Words::new(expected(container, &out), actual(&out), cause, PUT_BACK).map(|words| words.run(put_back(view, None)))
 }
 
 /// In some of the container's cgroups and not in others.
@@ -71,8 +84,9 @@ pub(super) fn half_attached(view: &View) -> Option<Words> {
         expected(container, &out),
         format!("{}; it is inside in {}", actual(&out), inside.join(", ")),
         format!("a part of the attach failed or was undone: {}", likely(view, &out)),
-        put_back(view, only),
+        PUT_BACK,
     )
+    .map(|words| words.run(put_back(view, only)))
 }
 
 /// Its parent is inside and it is not: children are born where their parent is, so it was moved later.
@@ -87,8 +101,9 @@ pub(super) fn drifted(view: &View) -> Option<Words> {
         expected(container, &out),
         format!("{}; its parent, pid {} ({}), is inside", actual(&out), parent.pid, parent.name),
         format!("it was moved after its start, by itself or from outside: {}", likely(view, &out)),
-        put_back(view, only),
+        PUT_BACK,
     )
+    .map(|words| words.run(put_back(view, only)))
 }
 
 /// In the container's v2 cgroup itself.
@@ -100,8 +115,9 @@ pub(super) fn inner(view: &View) -> Option<Words> {
         format!("it is in {}, which has the limits", row.actual.display()),
         "something other than the agent attached it; the kernel allows that only while no controller is enabled for the \
          cgroup's children, and as long as it stays the agent cannot enable one",
-        put_back(view, None),
+        PUT_BACK,
     )
+    .map(|words| words.run(put_back(view, None)))
 }
 
 /// In a cgroup that somebody made below the container's.
@@ -117,8 +133,9 @@ pub(super) fn child(view: &View) -> Option<Words> {
         format!("no cgroup below the container's own, {}", expected.display()),
         format!("{}: it is in {}", row.hierarchy, row.actual.display()),
         format!("the process or its supervisor made a child cgroup; {}", hazard(row.version, &below)),
-        "let the program run without child cgroups, or move it back before the agent restarts: minion attach",
+        "let the program run without child cgroups, or move it back before the agent restarts",
     )
+    .map(|words| words.run(put_back(view, Some(&row.hierarchy))))
 }
 
 /// What the agent's restart makes of a cgroup. [ME-05]
@@ -199,8 +216,9 @@ pub(super) fn no_container(view: &View) -> Option<Words> {
         view.cgroups.evidence.clone(),
         "no agent started it, or it was started through another service (systemd, docker), or --mesos-cgroup-prefix is not the \
          agent's --cgroups_root",
-        "minion inspect --container ID compares it with a container",
+        "see which containers there are; with --container=ID this command compares it with one",
     )
+    .map(|words| words.run([command::containers(&view.cgroups.prefix)]))
 }
 
 fn strays(view: &View) -> Vec<&Row> {
@@ -259,12 +277,7 @@ fn likely(view: &View, out: &[&Row]) -> String {
     reasons.join("; ")
 }
 
-fn put_back(view: &View, only: Option<&str>) -> String {
-    let container = view.cgroups.container.as_deref().unwrap_or("ID");
-    let only = only.map(|hierarchy| format!(" --only {}", hierarchy.split(',').next().unwrap_or(hierarchy)));
-    let prefix = match view.cgroups.prefix.as_str() {
-        PREFIX => String::new(),
-        prefix => format!(" --mesos-cgroup-prefix={prefix}"),
-    };
-    format!("minion attach {} --to {container}{}{prefix}", view.stat.pid, only.unwrap_or_default())
+fn put_back(view: &View, only: Option<&str>) -> Option<String> {
+    let container = view.cgroups.container.as_deref()?;
+    Some(command::attach(view.stat.pid, container, only, &view.cgroups.prefix))
 }

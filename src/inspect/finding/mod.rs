@@ -31,6 +31,8 @@ pub struct Finding {
     pub cause: String,
     /// What to do.
     pub remedy: String,
+    /// The commands for it, ready to be pasted one after the other. Empty where no command alone is the remedy.
+    pub commands: Vec<String>,
 }
 
 /// How bad a finding is.
@@ -69,6 +71,7 @@ struct Words {
     actual: String,
     cause: String,
     remedy: String,
+    commands: Vec<String>,
 }
 
 impl Words {
@@ -80,7 +83,12 @@ impl Words {
         remedy: impl Into<String>,
     ) -> Option<Self> {
         let (expected, actual, cause, remedy) = (expected.into(), actual.into(), cause.into(), remedy.into());
-        Some(Self { expected, actual, cause, remedy })
+        Some(Self { expected, actual, cause, remedy, commands: Vec::new() })
+    }
+
+    /// With commands to paste.
+    fn run(self, commands: impl IntoIterator<Item = String>) -> Self {
+        Self { commands: commands.into_iter().collect(), ..self }
     }
 }
 
@@ -148,8 +156,8 @@ static KINDS: [Kind; 44] = [
 pub fn of(view: &View) -> Vec<Finding> {
     let found = |kind: &Kind| {
         let words = (kind.look)(view)?;
-        let Words { expected, actual, cause, remedy } = words;
-        Some(Finding { kind: kind.name, level: kind.level, expected, actual, cause, remedy })
+        let Words { expected, actual, cause, remedy, commands } = words;
+        Some(Finding { kind: kind.name, level: kind.level, expected, actual, cause, remedy, commands })
     };
     let mut findings: Vec<Finding> = KINDS.iter().filter_map(found).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));

@@ -1,6 +1,7 @@
 //! Whose namespaces a process is in, and what it sees mounted.
 
 use super::Words;
+use crate::inspect::command;
 use crate::inspect::view::mounts::{Difference, Place};
 use crate::inspect::view::{Namespace, View};
 
@@ -75,8 +76,9 @@ pub(super) fn mounts_differ(view: &View) -> Option<Words> {
         "the mounts of the host",
         format!("{}{more}", named.join(", ")),
         "mounts of its own, of the agent for this container, or made on the host after a private namespace was cut off",
-        "minion inspect lists all of them",
+        "look at all of them",
     )
+    .map(|words| words.run([command::inspect(&view.stat.pid.to_string(), &view.cgroups.prefix)]))
 }
 
 /// Other namespaces of its own.

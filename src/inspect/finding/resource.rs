@@ -1,6 +1,7 @@
 //! What the cgroups around a process do to it.
 
 use super::Words;
+use crate::inspect::command;
 use crate::inspect::view::View;
 use crate::render::unit::percent;
 
@@ -34,8 +35,13 @@ pub(super) fn real_time(view: &View) -> Option<Words> {
             cpu.actual.display()
         ),
         "a v1 cpu cgroup refuses a real-time process with EINVAL while it has no real-time runtime of its own",
-        format!("chrt --other --pid 0 {}, then minion attach; or give the cgroup cpu.rt_runtime_us", view.stat.pid),
+        "give it ordinary scheduling and then its place; or give the cgroup cpu.rt_runtime_us",
     )
+    .map(|words| {
+        let attach = |container| command::attach(view.stat.pid, container, Some("cpu"), &view.cgroups.prefix);
+        let ordinary = format!("chrt --other --pid 0 {}", view.stat.pid);
+        words.run(std::iter::once(ordinary).chain(view.cgroups.container.as_deref().map(attach)))
+    })
 }
 
 /// The container's cpuset takes nobody.
@@ -54,10 +60,13 @@ pub(super) fn pids(view: &View) -> Option<Words> {
     let pids = view.resources.pids.as_ref().filter(|pids| pids.current >= pids.max)?;
     Words::new(
         "room for another process",
-        format!("{} of {} pids are taken in {}", pids.current, pids.max, pids.directory.display()),
+        format!("pids.current is {} and pids.max {} in {}", pids.current, pids.max, pids.directory.display()),
         "fork and thread creation answer EAGAIN in this cgroup; too low a limit, or processes that are not reaped",
-        "raise pids.max there, or look for zombies and forking children with minion inspect CONTAINER",
+        "raise pids.max there, or look for zombies and forking children in the container",
     )
+    .map(|words| {
+        words.run(view.cgroups.container.as_deref().map(|container| command::inspect(container, &view.cgroups.prefix)))
+    })
 }
 
 /// Its cgroup ran out of cpu time often.

@@ -1,7 +1,7 @@
 //! `/proc/<pid>/mountinfo`: every mount with its propagation.
 
-use super::seen::{Seen, errno_name};
-use std::fs;
+use super::once::Once;
+use super::seen::Seen;
 
 /// One mount of a mount namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +35,8 @@ impl Mount {
 }
 
 /// The mounts that a process sees; of several on one point only the last, which hides the others.
-pub(in crate::inspect) fn read(pid: i32) -> Seen<Vec<Mount>> {
-    let path = super::path(pid, "mountinfo");
-    match fs::read(&path) {
-        Ok(text) => Seen::Known(parse(&text)),
-        Err(error) => Seen::Unknown(format!("{} on {path}", errno_name(&error))),
-    }
+pub(in crate::inspect) fn read(pid: i32, once: &Once) -> Seen<Vec<Mount>> {
+    once.list(super::path(pid, "mountinfo")).map(|text| parse(&text))
 }
 
 /// `36 35 0:30 /root /point rw,noatime shared:1 master:2 - ext4 /dev/vda rw`. [KF-21]

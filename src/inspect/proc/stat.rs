@@ -1,5 +1,6 @@
 //! `/proc/<pid>/stat`: parent, group, session, state, scheduling.
 
+use super::once::Once;
 use super::seen::Seen;
 
 /// The fields that the tools use.
@@ -13,6 +14,7 @@ pub(in crate::inspect) struct Stat {
     pub(in crate::inspect) parent: i32,
     pub(in crate::inspect) group: i32,
     pub(in crate::inspect) session: i32,
+    pub(in crate::inspect) threads: u32,
     /// Clock ticks from boot to its start.
     pub(in crate::inspect) start: u64,
     /// `SCHED_OTHER` is 0, `SCHED_FIFO` 1, `SCHED_RR` 2.
@@ -20,35 +22,36 @@ pub(in crate::inspect) struct Stat {
 }
 
 impl Stat {
+    /// As it is now.
     pub(in crate::inspect) fn read(pid: i32) -> Seen<Self> {
-        let path = super::path(pid, "stat");
-        super::seen::read(&path).and_then(|line| parse(&line).ok_or_else(|| format!("{path} is no stat line")))
+        Once::default().stat(pid)
+    }
+
+    /// The name may hold anything: the fields begin after the last `)`. [KF-61]
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        let (open, close) = (line.iter().position(|byte| *byte == b'(')?, line.iter().rposition(|byte| *byte == b')')?);
+        let pid = std::str::from_utf8(line.get(..open)?).ok()?.trim().parse().ok()?;
+        let name = String::from_utf8_lossy(line.get(open + 1..close)?).into_owned();
+        let fields: Vec<&str> = std::str::from_utf8(line.get(close + 1..)?).ok()?.split_ascii_whitespace().collect();
+        // Numbered from 1 in proc_pid_stat(5); the state is the third.
+        let field = |number: usize| fields.get(number - 3).copied();
+        Some(Self {
+            pid,
+            name,
+            state: field(3)?.chars().next()?,
+            parent: field(4)?.parse().ok()?,
+            group: field(5)?.parse().ok()?,
+            session: field(6)?.parse().ok()?,
+            threads: field(20)?.parse().ok()?,
+            start: field(22)?.parse().ok()?,
+            policy: field(41)?.parse().ok()?,
+        })
     }
 
     /// Dead, and not reaped.
     pub(in crate::inspect) fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
-}
-
-/// The name may hold anything: the fields begin after the last `)`. [KF-61]
-fn parse(line: &[u8]) -> Option<Stat> {
-    let (open, close) = (line.iter().position(|byte| *byte == b'(')?, line.iter().rposition(|byte| *byte == b')')?);
-    let pid = std::str::from_utf8(line.get(..open)?).ok()?.trim().parse().ok()?;
-    let name = String::from_utf8_lossy(line.get(open + 1..close)?).into_owned();
-    let fields: Vec<&str> = std::str::from_utf8(line.get(close + 1..)?).ok()?.split_ascii_whitespace().collect();
-    // Numbered from 1 in proc_pid_stat(5); the state is the third.
-    let field = |number: usize| fields.get(number - 3).copied();
-    Some(Stat {
-        pid,
-        name,
-        state: field(3)?.chars().next()?,
-        parent: field(4)?.parse().ok()?,
-        group: field(5)?.parse().ok()?,
-        session: field(6)?.parse().ok()?,
-        start: field(22)?.parse().ok()?,
-        policy: field(41)?.parse().ok()?,
-    })
 }
 
 #[cfg(test)]
@@ -60,7 +63,7 @@ mod tests {
         let line =
             b"42 (a) R 1 (b) S 7 40 39 0 -1 1 2 3 4 5 6 7 8 9 20 0 1 0 252186 10 11 12 13 14 15 16 17 18 19 20 21 \
                      22 23 24 17 1 5 2 0 0 0\n";
-        let stat = parse(line).unwrap();
+        let stat = Stat::parse(line).unwrap();
         assert_eq!((stat.pid, stat.name.as_str(), stat.state), (42, "a) R 1 (b", 'S'));
         assert_eq!((stat.parent, stat.group, stat.session, stat.start, stat.policy), (7, 40, 39, 252_186, 2));
     }

@@ -3,9 +3,10 @@
 use super::Question;
 use super::kin::{Kin, variables};
 use crate::cgroup::{self, Layout, Nowhere, Placement, Sources, Version};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::inspect::proc::mounts::{self, Mount};
-use crate::inspect::proc::seen::{self, Seen};
+use crate::inspect::proc::once::Once;
+use crate::inspect::proc::seen::Seen;
 use crate::inspect::proc::{self, stat::Stat};
 use crate::mesos::recovery::LEAF;
 use crate::mesos::{Environment, SEPARATOR};
@@ -84,15 +85,16 @@ impl Cgroups {
         kin: &Kin,
         sandbox: &Seen<Option<PathBuf>>,
         question: &Question,
+        once: &Once,
     ) -> Result<Self> {
-        let host = Host::read(question.prefix.clone().or_else(|| flag(&kin.minion_arguments)))?;
-        let text = |pid: i32| seen::read(&proc::path(pid, "cgroup")).known().cloned().unwrap_or_default();
+        let host = Host::read(question.prefix.clone().or_else(|| flag(&kin.minion_arguments)), once)?;
+        let text = |pid: i32| once.piece(proc::path(pid, "cgroup")).known().cloned().unwrap_or_default();
         let own = host.discover(text(stat.pid), sandbox.known().cloned().flatten());
         // Where it should be is the reader's word, or its minion's: a child belongs where its supervisor is.
         let reference = match (&question.container, &kin.minion) {
             (Some(container), _) => Some(host.container(container, &text(stat.pid))),
             (None, Some(minion)) if minion.pid != stat.pid => {
-                let directory = variables(minion.pid).known().and_then(|variables| variables.directory.clone());
+                let directory = variables(minion.pid, once).known().and_then(|variables| variables.directory.clone());
                 Some(host.discover(text(minion.pid), directory)).filter(|placement| placement.container_id().is_some())
             }
             (None, _) => None,
@@ -166,8 +168,11 @@ pub(in crate::inspect) struct Host {
 }
 
 impl Host {
-    pub(in crate::inspect) fn read(prefix: Option<String>) -> Result<Self> {
-        Ok(Self { mountinfo: Sources::read()?.mountinfo, prefix: prefix.unwrap_or_else(|| PREFIX.into()) })
+    pub(in crate::inspect) fn read(prefix: Option<String>, once: &Once) -> Result<Self> {
+        match once.list("/proc/self/mountinfo".to_owned()) {
+            Seen::Known(mountinfo) => Ok(Self { mountinfo, prefix: prefix.unwrap_or_else(|| PREFIX.into()) }),
+            Seen::Unknown(why) => Err(Error::new("read", "the mounts", why)),
+        }
     }
 
     /// The placement of a process by its lines and its `MESOS_DIRECTORY`.

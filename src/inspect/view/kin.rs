@@ -1,8 +1,10 @@
 //! Who is around a process: its parent, the minion and the agent above it, its task, what descends from it.
 
+use crate::inspect::proc::once::Once;
 use crate::inspect::proc::seen::{self, Seen};
 use crate::inspect::proc::stat::Stat;
-use crate::inspect::proc::{self, children};
+use crate::inspect::proc::{self, children, children_of_thread};
+use rustix::process::{Pid, getpgid};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -58,8 +60,8 @@ pub(in crate::inspect) struct Variables {
 }
 
 /// The variables that a process was started with.
-pub(in crate::inspect) fn variables(pid: i32) -> Seen<Variables> {
-    seen::read(&proc::path(pid, "environ")).map(|text| {
+pub(in crate::inspect) fn variables(pid: i32, once: &Once) -> Seen<Variables> {
+    once.piece(proc::path(pid, "environ")).map(|text| {
         let mut found = Variables::default();
         for entry in text.split(|byte| *byte == 0) {
             if let Some(value) = entry.strip_prefix(b"MESOS_DIRECTORY=") {
@@ -82,21 +84,22 @@ impl Marker {
 }
 
 impl Kin {
-    pub(in crate::inspect) fn of(stat: &Stat) -> Self {
-        let ancestors = ancestors(stat);
+    pub(in crate::inspect) fn of(stat: &Stat, once: &Once) -> Self {
+        let ancestors = ancestors(stat, once);
         let own_and_above = || std::iter::once(stat).chain(&ancestors);
         let minion =
-            own_and_above().find_map(|above| minion_arguments(above).map(|arguments| (above.clone(), arguments)));
+            own_and_above().find_map(|above| minion_arguments(above, once).map(|arguments| (above.clone(), arguments)));
         let (minion, minion_arguments) = minion.unzip();
         let agent = ancestors.iter().find(|above| is_agent(&above.name)).cloned();
-        let task = variables(stat.pid).known().and_then(|variables| variables.marker.clone());
+        let task = variables(stat.pid, once).known().and_then(|variables| variables.marker.clone());
         let marked_minion = task.as_ref().and_then(|task| match &minion {
             Some(minion) if minion.pid == task.minion => Some(minion.clone()),
-            _ => live_minion(task.minion),
+            _ => live_minion(task.minion, once),
         });
-        let tasks = marked_minion.as_ref().map_or_else(Vec::new, |minion| mains(minion.pid));
+        let tasks = marked_minion.as_ref().map_or_else(Vec::new, |minion| mains(minion.pid, once));
         let is_own = |marker: &Marker| task.as_ref().is_some_and(|task| task.task == marker.task);
-        let main = tasks.iter().find(|(_, marker)| is_own(marker)).map(|(main, _)| main.clone());
+        let main =
+            tasks.iter().find(|(_, marker)| is_own(marker)).and_then(|(main, _)| once.stat(*main).known().cloned());
         let pipes = held_pipes(stat.pid, &tasks, &is_own);
         Self {
             parent: ancestors.first().cloned(),
@@ -105,7 +108,7 @@ impl Kin {
             task,
             marked_minion,
             main,
-            descendants: descendants(stat.pid),
+            descendants: descendants(stat, once),
             pipes,
             minion_arguments: minion_arguments.unwrap_or_default(),
         }
@@ -113,11 +116,11 @@ impl Kin {
 }
 
 /// The parents up to pid 1, the nearest first.
-fn ancestors(stat: &Stat) -> Vec<Stat> {
+fn ancestors(stat: &Stat, once: &Once) -> Vec<Stat> {
     let mut above = Vec::new();
     let mut next = stat.parent;
     while next > 0 && above.len() < MOST {
-        let Seen::Known(parent) = Stat::read(next) else { break };
+        let Seen::Known(parent) = once.stat(next) else { break };
         next = parent.parent;
         above.push(parent);
     }
@@ -125,16 +128,16 @@ fn ancestors(stat: &Stat) -> Vec<Stat> {
 }
 
 /// The descendants, at most so many.
-fn descendants(pid: i32) -> Vec<Stat> {
-    let mut pids = children(pid);
+fn descendants(stat: &Stat, once: &Once) -> Vec<Stat> {
+    let mut pids = children(stat, once);
     let mut seen: HashSet<i32> = pids.iter().copied().collect();
     let mut found = Vec::new();
     let mut next = 0;
     while let Some(child) = pids.get(next).copied().filter(|_| next < MOST) {
         next += 1;
-        let Seen::Known(stat) = Stat::read(child) else { continue };
+        let Seen::Known(stat) = once.stat(child) else { continue };
+        pids.extend(children(&stat, once).into_iter().filter(|pid| seen.insert(*pid)));
         found.push(stat);
-        pids.extend(children(child).into_iter().filter(|pid| seen.insert(*pid)));
     }
     found
 }
@@ -142,30 +145,30 @@ fn descendants(pid: i32) -> Vec<Stat> {
 /// The arguments of a process that is a supervisor of this program; None for every other.
 ///
 /// By its name and what it was told to do: `minion doctor` is no supervisor, nor are the stand-ins of a demo.
-pub(in crate::inspect) fn minion_arguments(stat: &Stat) -> Option<Vec<String>> {
+pub(in crate::inspect) fn minion_arguments(stat: &Stat, once: &Once) -> Option<Vec<String>> {
     if !stat.name.starts_with("minion") || stat.is_zombie() {
         return None;
     }
-    let arguments = proc::arguments(stat.pid).known()?.clone();
+    let arguments = proc::arguments(stat.pid, once).known()?.clone();
     let job = arguments.get(1)?;
     (job.starts_with('-') || job == "run" || job == "supervise").then_some(arguments)
 }
 
 /// The process of this number, if it is a supervisor.
-pub(in crate::inspect) fn live_minion(pid: i32) -> Option<Stat> {
-    let Seen::Known(stat) = Stat::read(pid) else { return None };
-    minion_arguments(&stat).map(|_| stat)
+pub(in crate::inspect) fn live_minion(pid: i32, once: &Once) -> Option<Stat> {
+    let Seen::Known(stat) = once.stat(pid) else { return None };
+    minion_arguments(&stat, once).map(|_| stat)
 }
 
-/// The main process of each task of a minion.
-pub(in crate::inspect) fn mains(minion: i32) -> Vec<(Stat, Marker)> {
+/// The main process of each task of a minion: children of its first thread, which alone starts any.
+pub(in crate::inspect) fn mains(minion: i32, once: &Once) -> Vec<(i32, Marker)> {
+    let leads = |pid: i32| getpgid(Pid::from_raw(pid)).is_ok_and(|group| group.as_raw_nonzero().get() == pid);
     let main = |pid: i32| {
-        let marker = variables(pid).known()?.marker.clone()?;
-        let Seen::Known(stat) = Stat::read(pid) else { return None };
+        let marker = variables(pid, once).known()?.marker.clone()?;
         // An orphan that came back to the minion has the marker too, but never led the group.
-        (marker.minion == minion && stat.group == pid).then_some((stat, marker))
+        (marker.minion == minion && leads(pid)).then_some((pid, marker))
     };
-    children(minion).into_iter().filter_map(main).collect()
+    children_of_thread(minion, minion, once).into_iter().filter_map(main).collect()
 }
 
 /// The agent's names in packages and builds: 0.x said slave. A name is 15 bytes long at most.
@@ -174,15 +177,15 @@ fn is_agent(name: &str) -> bool {
 }
 
 /// Descriptors of `pid` that are the standard output or error of another task's main process.
-fn held_pipes(pid: i32, tasks: &[(Stat, Marker)], is_own: &dyn Fn(&Marker) -> bool) -> Seen<Vec<HeldPipe>> {
-    let others: Vec<_> = tasks.iter().filter(|(main, marker)| main.pid != pid && !is_own(marker)).collect();
+fn held_pipes(pid: i32, tasks: &[(i32, Marker)], is_own: &dyn Fn(&Marker) -> bool) -> Seen<Vec<HeldPipe>> {
+    let others: Vec<_> = tasks.iter().filter(|(main, marker)| *main != pid && !is_own(marker)).collect();
     if others.is_empty() {
         return Seen::Known(Vec::new());
     }
     let logs: Vec<(PathBuf, &str)> = others
         .iter()
         .flat_map(|(main, marker)| {
-            let pipe = |fd: &str| seen::link(&proc::path(main.pid, fd)).known().cloned();
+            let pipe = |fd: &str| seen::link(&proc::path(*main, fd)).known().cloned();
             ["fd/1", "fd/2"].into_iter().filter_map(pipe).map(|pipe| (pipe, marker.task.as_str()))
         })
         .filter(|(pipe, _)| pipe.to_string_lossy().starts_with("pipe:"))
@@ -211,10 +214,11 @@ mod tests {
     #[test]
     fn this_process_has_ancestors_and_its_parent_is_no_minion() {
         let Seen::Known(stat) = Stat::read(i32::try_from(std::process::id()).unwrap()) else { panic!("not seen") };
-        let kin = Kin::of(&stat);
+        let once = Once::default();
+        let kin = Kin::of(&stat, &once);
         assert_eq!(kin.parent.unwrap().pid, stat.parent);
         // Not this process itself: the program of these tests is called after the crate.
         let Seen::Known(parent) = Stat::read(stat.parent) else { panic!("not seen") };
-        assert_eq!(minion_arguments(&parent), None);
+        assert_eq!(minion_arguments(&parent, &once), None);
     }
 }

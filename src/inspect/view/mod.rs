@@ -9,6 +9,7 @@ pub(super) mod kmsg;
 pub(super) mod mounts;
 pub(super) mod resources;
 
+use super::proc::once::Once;
 use super::proc::seen::{self, Seen};
 use super::proc::stat::Stat;
 use super::proc::status::{self, Limit, Status};
@@ -70,21 +71,26 @@ pub struct Question {
 impl View {
     /// Looks at a process. An error only where it does not exist.
     pub fn of(pid: i32, question: &Question) -> Result<Self> {
-        let stat = match Stat::read(pid) {
+        Self::with(pid, question, &Once::default())
+    }
+
+    /// The same, with what was read on the way to the process.
+    pub(super) fn with(pid: i32, question: &Question, once: &Once) -> Result<Self> {
+        let stat = match once.stat(pid) {
             Seen::Known(stat) => stat,
             Seen::Unknown(why) => return Err(Error::new("look at", format!("pid {pid}"), why).hint("it has ended")),
         };
-        let kin = Kin::of(&stat);
-        let sandbox = kin::variables(pid).map(|variables| variables.directory);
-        let cgroups = Cgroups::of(&stat, &kin, &sandbox, question)?;
+        let kin = Kin::of(&stat, once);
+        let sandbox = kin::variables(pid, once).map(|variables| variables.directory);
+        let cgroups = Cgroups::of(&stat, &kin, &sandbox, question, once)?;
         let namespaces = namespaces(pid, &kin);
-        let mounts = Mounts::of(pid, &namespaces, &sandbox);
-        let resources = Resources::of(&cgroups);
+        let mounts = Mounts::of(pid, &namespaces, &sandbox, once);
+        let resources = Resources::of(&cgroups, is_real_time(&stat));
         let status = Status::read(pid);
         Ok(Self {
             reads_signals: reads_signals(pid, &status),
             status,
-            arguments: proc::arguments(pid).map(without_secrets),
+            arguments: proc::arguments(pid, once).map(without_secrets),
             limits: status::limits(pid),
             age: age(&stat),
             executable: seen::link(&proc::path(pid, "exe")),
@@ -127,7 +133,7 @@ impl View {
 
     /// Whether it is scheduled as `SCHED_FIFO` or `SCHED_RR`.
     pub(super) fn is_real_time(&self) -> bool {
-        matches!(self.policy(), "SCHED_FIFO" | "SCHED_RR")
+        is_real_time(&self.stat)
     }
 
     /// The name of its scheduling policy.
@@ -150,6 +156,11 @@ impl View {
     pub(super) fn who(&self) -> String {
         format!("pid {} ({})", self.stat.pid, self.stat.name)
     }
+}
+
+/// `SCHED_FIFO` is 1, `SCHED_RR` 2.
+fn is_real_time(stat: &Stat) -> bool {
+    matches!(stat.policy, 1 | 2)
 }
 
 fn reads_signals(pid: i32, status: &Seen<Status>) -> Seen<bool> {

@@ -2,6 +2,7 @@
 
 use super::Namespace;
 use crate::inspect::proc::mounts::{Mount, read};
+use crate::inspect::proc::once::Once;
 use crate::inspect::proc::seen::Seen;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -41,12 +42,17 @@ pub(in crate::inspect) struct Place {
 }
 
 impl Mounts {
-    pub(in crate::inspect) fn of(pid: i32, namespaces: &[Namespace], sandbox: &Seen<Option<PathBuf>>) -> Self {
-        let own = read(pid);
+    pub(in crate::inspect) fn of(
+        pid: i32,
+        namespaces: &[Namespace],
+        sandbox: &Seen<Option<PathBuf>>,
+        once: &Once,
+    ) -> Self {
+        let own = read(pid, once);
         let namespace = namespaces.iter().find(|namespace| namespace.kind == "mnt");
         let same =
             namespace.is_some_and(|namespace| namespace.own.known().is_some() && namespace.own == namespace.host);
-        let host = if same { Seen::Known(Vec::new()) } else { read(1) };
+        let host = if same { Seen::Known(Vec::new()) } else { read(1, once) };
         let differences = match (&own, &host) {
             (Seen::Known(own), Seen::Known(host)) if !same => differences(own, host),
             _ => Vec::new(),

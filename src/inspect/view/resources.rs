@@ -18,7 +18,7 @@ pub(in crate::inspect) struct Resources {
     pub(in crate::inspect) frozen: Option<PathBuf>,
     /// The container's cpuset, where it lacks cpus or memory nodes.
     pub(in crate::inspect) empty_cpuset: Option<PathBuf>,
-    /// `cpu.rt_runtime_us` of the container's v1 cpu cgroup.
+    /// `cpu.rt_runtime_us` of the container's v1 cpu cgroup. Looked for where the process is a real-time one.
     pub(in crate::inspect) rt_runtime: Option<i64>,
     /// Throttled periods and all periods of its cpu cgroup.
     pub(in crate::inspect) throttled: Option<(u64, u64)>,
@@ -53,7 +53,7 @@ impl Default for Seen<Vec<Victim>> {
 }
 
 impl Resources {
-    pub(in crate::inspect) fn of(cgroups: &Cgroups) -> Self {
+    pub(in crate::inspect) fn of(cgroups: &Cgroups, real_time: bool) -> Self {
         let directory = |controller: &str| {
             let row = cgroups.controller(controller)?;
             Some((row, limiting(row)?))
@@ -74,7 +74,11 @@ impl Resources {
                 .and_then(Row::container)
                 .filter(|path| is_empty(path))
                 .map(Path::to_owned),
-            rt_runtime: container("cpu").and_then(Row::container).and_then(|path| number(path, "cpu.rt_runtime_us")),
+            rt_runtime: real_time
+                .then_some(())
+                .and_then(|()| container("cpu"))
+                .and_then(Row::container)
+                .and_then(|path| number(path, "cpu.rt_runtime_us")),
             throttled: directory("cpu").and_then(|(_, directory)| throttled(&directory)),
             kmsg,
         }

@@ -1,0 +1,174 @@
+//! `minion why` of a task that has no process now: who ended it, from what its minion tells and the kernel keeps.
+
+use super::finding::{Finding, Level};
+use super::proc::seen::Seen;
+use super::report::{Answer, Form};
+use super::view::kmsg::{self, Victim};
+use super::{command, json, page};
+use crate::render::Screen;
+use crate::render::unit::span;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a shell adds to the number of the signal that ended a program.
+const BY_SIGNAL: u8 = 128;
+
+/// A task without a process, as its minion tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub task: String,
+    /// The minion's pid.
+    pub minion: i32,
+    /// The minion's working directory.
+    pub sandbox: String,
+    /// `backoff`, `down`, `ended`, …
+    pub state: String,
+    /// How its last run ended; None where there was none.
+    pub exit: Option<LastExit>,
+    /// OOM kills in the container so far.
+    pub oom_kills: Option<u64>,
+    /// The container's memory cgroup.
+    pub memory: Option<PathBuf>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastExit {
+    /// `killed by signal 9 (SIGKILL)`.
+    pub text: String,
+    /// As a shell gives it: 128+n after signal n, 127 when nothing ran.
+    pub code: u8,
+    /// When.
+    pub time: String,
+    /// How long it had lasted.
+    pub up: Duration,
+    /// Whether a command ended it.
+    pub commanded: bool,
+}
+
+/// Says why it does not run. Code 1 but where it was told so or has done its work.
+pub fn absent(absent: &Absent, form: Form, screen: &Screen) -> Answer {
+    let victims = match &absent.memory {
+        Some(cgroup) if absent.oom_kills.is_some_and(|kills| kills > 0) => kmsg::victims(cgroup),
+        Some(_) | None => Seen::default(),
+    };
+    let finding = finding(absent, &victims);
+    let code = u8::from(finding.level > Level::Note);
+    let who = format!("task {} of minion {}", absent.task, absent.minion);
+    let text = if form.json {
+        let task = json::Object::default()
+            .text("name", &absent.task)
+            .number("minion", i64::from(absent.minion))
+            .text("state", &absent.state)
+            .put("findings", vec![json::plain(finding)].into())
+            .end();
+        let object = json::Object::default()
+            .text("schema", json::SCHEMA)
+            .text("asked", &absent.task)
+            .put("container", Value::Null)
+            .put("processes", Value::Array(Vec::new()))
+            .put("task", task)
+            .end();
+        format!("{object}\n")
+    } else {
+        page::findings(&who, &[finding], screen)
+    };
+    Answer { text, code }
+}
+
+fn finding(absent: &Absent, victims: &Seen<Vec<Victim>>) -> Finding {
+    let Absent { task, state, exit, sandbox, .. } = absent;
+    let last = exit.as_ref().map_or_else(
+        || "it has not run yet".to_owned(),
+        |exit| format!("its last run {}, at {}, after {}", verb(&exit.text), exit.time, span(exit.up)),
+    );
+    let meant = state == "down" || (state == "ended" && exit.as_ref().is_some_and(|exit| exit.code == 0));
+    let (remedy, command) = match state.as_str() {
+        "down" => ("it was told to stay down: start it", command::of_task("start", task, sandbox)),
+        _ => ("read the end of its log", command::of_task("logs --lines=20", task, sandbox)),
+    };
+    Finding {
+        kind: "task-not-running",
+        level: if meant { Level::Note } else { Level::Problem },
+        expected: format!("task {task} running"),
+        actual: format!("it has no process, and its state is {state}; {last}"),
+        cause: exit.as_ref().map_or_else(|| "nothing has ended it".to_owned(), |exit| cause(exit, absent, victims)),
+        remedy: remedy.to_owned(),
+        commands: vec![command],
+    }
+}
+
+/// Who did it. The kernel keeps no record of who sent a signal, but of its own kills.
+fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> String {
+    let signal = i32::from(exit.code.saturating_sub(BY_SIGNAL));
+    match signal {
+        libc::SIGKILL | libc::SIGTERM if exit.commanded => "a command of minion (stop, restart) ended it".to_owned(),
+        libc::SIGKILL => match (absent.oom_kills, victims) {
+            (Some(1..), Seen::Known(victims)) if !victims.is_empty() => out_of_memory(victims),
+            (Some(1..), _) => {
+                "most likely the kernel, for lack of memory: it has killed in this container, and its log does \
+                               not say whom"
+                    .to_owned()
+            }
+            (Some(0) | None, _) => {
+                "a person, the agent, or another process that may: the kernel has killed nobody for memory \
+                                    here, and keeps no record of who sends a signal"
+                    .to_owned()
+            }
+        },
+        libc::SIGSYS => {
+            "a seccomp filter that kills for a call that it does not know: the agent's linux/seccomp profile or the \
+                         program's own; the kernel's log names the call where audit is on (type=1326)"
+                .to_owned()
+        }
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGABRT | libc::SIGTRAP => {
+            "a fault of the program itself: the kernel or its own check stopped it".to_owned()
+        }
+        0 if exit.code == 127 => "nothing ran: the program could not be started".to_owned(),
+        0 => "it ended by itself".to_owned(),
+        _ => "a person or another process sent it: the kernel keeps no record of who".to_owned(),
+    }
+}
+
+fn out_of_memory(victims: &[Victim]) -> String {
+    let last = victims.last().map_or_else(String::new, |last| {
+        format!("the last was pid {} ({}), by the limit of {}", last.pid, last.name, last.limiter)
+    });
+    format!("the kernel, for lack of memory in this container: {last}")
+}
+
+/// The exit's words as part of a sentence.
+fn verb(text: &str) -> String {
+    if text.starts_with("killed") { format!("was {text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: u8, kills: Option<u64>, victims: &Seen<Vec<Victim>>) -> String {
+        let exit = LastExit { code, ..LastExit::default() };
+        cause(&exit, &Absent { oom_kills: kills, ..Absent::default() }, victims)
+    }
+
+    #[test]
+    fn a_sigkill_is_the_kernels_where_it_says_so() {
+        let victim = Victim { pid: 7, name: "km".into(), limiter: "/mesos/c1".into(), when: 1 };
+        let known = Seen::Known(vec![victim]);
+        assert!(told(137, Some(2), &known).ends_with("the last was pid 7 (km), by the limit of /mesos/c1"));
+        assert!(told(137, Some(2), &Seen::Unknown("EPERM on /dev/kmsg".into())).starts_with("most likely the kernel"));
+        assert!(told(137, Some(0), &Seen::default()).starts_with("a person, the agent"));
+        assert!(told(137, None, &Seen::default()).contains("no record"));
+    }
+
+    #[test]
+    fn each_kind_of_end_has_its_sentence() {
+        for (code, words) in
+            [(159, "seccomp"), (139, "fault of the program"), (143, "sent it"), (127, "nothing ran"), (3, "by itself")]
+        {
+            assert!(told(code, None, &Seen::default()).contains(words), "{code}");
+        }
+    }
+}
