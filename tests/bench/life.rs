@@ -3,25 +3,20 @@
 
 #![allow(clippy::print_stdout, reason = "helpers fail and print as tests do")]
 
+mod stamps;
+
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader};
-use std::os::fd::AsFd;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
+use stamps::{Stamps, ms, number, wait};
 
 const MINION: &str = env!("CARGO_BIN_EXE_minion");
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let number = |name: &str, default: u64| {
-        let at = args.iter().position(|arg| arg == name);
-        at.and_then(|at| args.get(at + 1)).map_or(default, |text| text.parse().expect("a number"))
-    };
     let runs = number("--runs", 40);
     let bench = Bench::new();
     println!("minion {MINION}, {} bytes", fs::metadata(MINION).expect("it is built").len());
@@ -38,18 +33,15 @@ struct Bench {
 
 struct Running {
     child: Child,
-    stamps: BufReader<File>,
+    stamps: Stamps,
 }
 
 impl Bench {
     fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let km = directory.path().join("km");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/stamp.c");
-        let built = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&km).arg(source).status().expect("cc runs");
-        assert!(built.success(), "cc failed");
+        stamps::build("stamp.c", &directory.path().join("km"));
         let fifo = directory.path().join("stamps");
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a fifo");
+        stamps::make_fifo(&fifo);
         Self { directory, fifo }
     }
 
@@ -67,7 +59,7 @@ impl Bench {
     }
 
     fn start(&self, extra: &[&str], env: &[(&str, &str)]) -> Running {
-        let stamps = OpenOptions::new().read(true).write(true).open(&self.fifo).expect("the fifo opens");
+        let stamps = Stamps::open(&self.fifo);
         let command = self.command(extra);
         let child = Command::new(&command[0])
             .args(&command[1..])
@@ -78,7 +70,7 @@ impl Bench {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        Running { child, stamps: BufReader::new(stamps) }
+        Running { child, stamps }
     }
 
     fn starts_and_stops(&self, runs: u64) {
@@ -137,7 +129,7 @@ impl Bench {
     fn system_calls(&self) {
         let log = self.directory.path().join("strace");
         let command = self.command(&[]);
-        let stamps = OpenOptions::new().read(true).write(true).open(&self.fifo).expect("the fifo opens");
+        let stamps = Stamps::open(&self.fifo);
         let traced = Command::new("strace")
             .args(["-f", "-qq", "-o"])
             .arg(&log)
@@ -147,7 +139,7 @@ impl Bench {
             .stderr(Stdio::null())
             .spawn();
         let Ok(child) = traced else { return println!("system calls: strace is not installed") };
-        let mut running = Running { child, stamps: BufReader::new(stamps) };
+        let mut running = Running { child, stamps };
         running.any();
         running.any();
         let text = fs::read_to_string(&log).expect("strace wrote");
@@ -161,24 +153,12 @@ impl Bench {
 }
 
 impl Running {
-    fn line(&mut self) -> (String, u64) {
-        let mut line = String::new();
-        self.stamps.read_line(&mut line).expect("a stamp");
-        let (what, at) = line.trim().split_once(' ').expect("two words");
-        (what.to_owned(), at.parse().expect("a number"))
-    }
-
     fn any(&mut self) -> u64 {
-        self.line().1
+        self.stamps.any()
     }
 
     fn stamp(&mut self, wanted: &str) -> u64 {
-        loop {
-            let (what, at) = self.line();
-            if what == wanted {
-                return at;
-            }
-        }
+        self.stamps.stamp(wanted)
     }
 
     /// Until its log lines of the start are written.
@@ -219,13 +199,6 @@ fn calls_until_last_exec(trace: &str) -> usize {
     count
 }
 
-/// Not a sleep: a wait on an fd that nothing happens on, which is what idle is.
-fn wait(time: Duration) {
-    let (quiet, _keep) = rustix::pipe::pipe().expect("a pipe");
-    let time = Timespec::try_from(time).expect("short");
-    let _ = poll(&mut [PollFd::new(&quiet.as_fd(), PollFlags::IN)], Some(&time));
-}
-
 fn switches(pid: u32) -> Vec<u64> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it lives");
     let mut counts: Vec<u64> = tasks
@@ -242,7 +215,6 @@ fn switches(pid: u32) -> Vec<u64> {
 
 fn print(what: &str, nanos: &mut [u64]) {
     nanos.sort_unstable();
-    let ms = |n: u64| Duration::from_nanos(n).as_secs_f64() * 1e3;
     println!(
         "{what}: median {:.2} ms [{:.2} - {:.2}], n={}",
         ms(nanos[nanos.len() / 2]),
