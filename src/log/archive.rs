@@ -1,6 +1,6 @@
 //! The directory of the logs: what all logs share, and the backups in it.
 
-use super::backup::{Named, Retention, backups, scan};
+use super::backup::{Backup, Named, Retention, backups, backups_of, scan};
 use super::mailbox::Mailbox;
 use super::packing::Packer;
 use super::report::{Policy, Report};
@@ -89,40 +89,45 @@ impl Archive {
 
     /// At the start: what an earlier minion left half packed or unpacked, and what is over.
     pub(super) fn open_up(&mut self) {
-        for (log, _) in &self.logs {
-            let found = scan(self.directory(), log).unwrap_or_default();
-            for (_, name) in found.into_iter().filter(|(named, _)| *named == Named::Partial) {
-                if let Err(error) = unlinkat(&self.directory, &name, AtFlags::empty()) {
-                    self.flaw(Error::io("remove", name, error));
-                }
+        for found in scan(self.directory()).unwrap_or_default() {
+            if found.named == Named::Partial
+                && self.find(&found.log).is_some()
+                && let Err(error) = unlinkat(&self.directory, &found.file, AtFlags::empty())
+            {
+                self.flaw(Error::io("remove", found.file, error));
             }
         }
-        self.prune();
+        let kept = self.prune();
         for (log, _) in self.logs.iter().filter(|(_, policy)| policy.gzip) {
-            let plain = backups(self.directory.as_fd(), log).unwrap_or_default().into_iter().filter(|b| !b.packed);
-            plain.rev().for_each(|backup| self.packer.add(backup.file_name(log)));
+            let plain = kept.iter().filter(|(owner, backup)| owner == log && !backup.packed);
+            plain.rev().for_each(|(_, backup)| self.packer.add(backup.file_name(log)));
         }
     }
 
-    /// Removes what is over, and sets the time when the next backup will be.
-    pub(super) fn prune(&mut self) {
+    /// Removes what is over, and sets the time when the next backup will be. What is left, of each log the newest first.
+    pub(super) fn prune(&mut self) -> Vec<(String, Backup)> {
+        let found = match scan(self.directory()) {
+            Ok(found) => found,
+            Err(error) => {
+                self.flaw(Error::io("list", "the backups of the logs", error));
+                Vec::new()
+            }
+        };
         let mut expiry = None;
+        let mut kept = Vec::new();
         for (log, policy) in &self.logs {
-            let oldest = match rotation::prune(self.directory(), log, self.retention(log)) {
-                Ok(stamp) => stamp,
-                Err(error) => {
-                    self.flaw(error);
-                    continue;
-                }
-            };
+            let (left, flaw) = rotation::prune(self.directory(), log, backups_of(&found, log), self.retention(log));
+            flaw.into_iter().for_each(|flaw| self.flaw(flaw));
             // A moment later than due, so that the look at that time finds it over.
-            let over = policy.max_age.zip(oldest).and_then(|(most, stamp)| {
-                let left = most.saturating_sub(stamp.age()).saturating_add(Duration::from_millis(2));
+            let over = policy.max_age.zip(left.last()).and_then(|(most, oldest)| {
+                let left = most.saturating_sub(oldest.stamp.age()).saturating_add(Duration::from_millis(2));
                 Instant::now().checked_add(left)
             });
             expiry = [expiry, over].into_iter().flatten().min();
+            kept.extend(left.into_iter().map(|backup| (log.clone(), backup)));
         }
         self.expiry = expiry;
+        kept
     }
 
     /// Packs the next slice of a backup, if one waits for it.

@@ -16,6 +16,9 @@ use std::time::{Duration, SystemTime};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Stamp(Reverse<i64>);
 
+/// Of `2026-11-30T01-18-34.945`.
+const STAMP_LENGTH: usize = 23;
+
 /// A newest backup that is further ahead than this was not named by a clock that was set back, but by something else.
 const CLOCK_STEP: i64 = 3_600_000;
 
@@ -130,44 +133,60 @@ pub(super) enum Named {
     Foreign,
 }
 
-/// Reads a file name of the log's directory.
-pub(super) fn read_name(log: &str, file: &str) -> Named {
-    let Some(rest) = file.strip_prefix(log).and_then(|rest| rest.strip_prefix('-')) else { return Named::Foreign };
-    let Some((stamp, end)) = rest.split_at_checked(23) else { return Named::Foreign };
-    let Some(stamp) = Stamp::parse(stamp) else { return Named::Foreign };
-    match end.strip_prefix(".log") {
-        Some("") => Named::Backup(Backup { stamp, packed: false }),
-        Some(PACKED) => Named::Backup(Backup { stamp, packed: true }),
-        Some(PARTIAL) => Named::Partial,
-        Some(_) | None => Named::Foreign,
-    }
+/// Reads a file name of the logs' directory: whose it is, and what.
+fn split_name(file: &str) -> Option<(&str, Named)> {
+    let (rest, is) = [PACKED, PARTIAL, ""].into_iter().find_map(|end| {
+        let rest = file.strip_suffix(end)?.strip_suffix(".log")?;
+        Some((rest, end))
+    })?;
+    let (log, stamp) = rest.split_at_checked(rest.len().checked_sub(STAMP_LENGTH)?)?;
+    let (log, stamp) = (log.strip_suffix('-')?, Stamp::parse(stamp)?);
+    let named = if is == PARTIAL { Named::Partial } else { Named::Backup(Backup { stamp, packed: is == PACKED }) };
+    Some((log, named))
 }
 
-/// The regular files of the directory that belong to the log by name, with their names.
-pub(super) fn scan(directory: BorrowedFd<'_>, log: &str) -> rustix::io::Result<Vec<(Named, String)>> {
+/// Reads a file name of the log's directory.
+pub(super) fn read_name(log: &str, file: &str) -> Named {
+    split_name(file).filter(|(owner, _)| *owner == log).map_or(Named::Foreign, |(_, named)| named)
+}
+
+/// A regular file of the directory that belongs to a log by name.
+pub(super) struct Found {
+    pub(super) log: String,
+    pub(super) named: Named,
+    pub(super) file: String,
+}
+
+/// What there is of all logs. One look: with a log for each of 200 tasks, one each is a fifth of the work of their start.
+pub(super) fn scan(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<Found>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().to_str() else { continue };
-        let named = read_name(log, name);
-        if named != Named::Foreign && is_regular(directory, name, entry.file_type()) {
-            found.push((named, name.to_owned()));
+        let Some((log, named)) = split_name(name) else { continue };
+        if is_regular(directory, name, entry.file_type()) {
+            found.push(Found { log: log.to_owned(), named, file: name.to_owned() });
         }
     }
     Ok(found)
 }
 
-/// The log's backups, the newest first.
-pub(super) fn backups(directory: BorrowedFd<'_>, log: &str) -> rustix::io::Result<Vec<Backup>> {
-    let mut backups: Vec<Backup> = scan(directory, log)?
-        .into_iter()
-        .filter_map(|(named, _)| match named {
+/// A log's backups among what was found, the newest first.
+pub(super) fn backups_of(found: &[Found], log: &str) -> Vec<Backup> {
+    let own = found.iter().filter(|found| found.log == log);
+    let mut backups: Vec<Backup> = own
+        .filter_map(|found| match found.named {
             Named::Backup(backup) => Some(backup),
             Named::Partial | Named::Foreign => None,
         })
         .collect();
     backups.sort_by_key(|backup| backup.stamp);
-    Ok(backups)
+    backups
+}
+
+/// The log's backups, the newest first.
+pub(super) fn backups(directory: BorrowedFd<'_>, log: &str) -> rustix::io::Result<Vec<Backup>> {
+    Ok(backups_of(&scan(directory)?, log))
 }
 
 fn is_regular(directory: BorrowedFd<'_>, name: &str, kind: FileType) -> bool {

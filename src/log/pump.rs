@@ -138,7 +138,7 @@ impl Pump {
             }
         }
         if self.archive.expiry.is_some_and(|expiry| expiry <= now) {
-            self.archive.prune();
+            let _ = self.archive.prune();
         }
         if self.buffer.due().is_some_and(|due| due <= now) {
             self.buffer.release(now);

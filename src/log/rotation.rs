@@ -4,7 +4,7 @@
 //! is written to it and says nothing [CR-40], it follows symlinks, and it cuts lines [CR-41]. So a fresh `FileRotate` is
 //! made for each rotation, over a file that we have open and have just seen in its place.
 
-use super::backup::{Retention, Scheme, Stamp};
+use super::backup::{Backup, Retention, Scheme};
 use super::file::LogFile;
 use crate::error::{Error, Result};
 use file_rotate::compression::Compression;
@@ -87,20 +87,21 @@ fn only_existing() -> OpenOptions {
 }
 
 /// Removes the backups that are over. For the start and for the age timer: `file-rotate` does it at a rotation only.
-/// Returns when the next one will be too old.
-pub(super) fn prune(directory: BorrowedFd<'_>, log: &str, retention: Retention) -> Result<Option<Stamp>> {
-    let mut oldest = None;
-    let mut flaw = Ok(());
-    let backups = super::backup::backups(directory, log).map_err(|e| Error::io("list the backups of", log, e))?;
-    for (index, backup) in backups.into_iter().enumerate() {
-        if retention.is_over(backup.stamp, index) {
-            let name = backup.file_name(log);
-            if let Err(error) = unlinkat(directory, &name, AtFlags::empty()) {
-                flaw = Err(Error::io("remove the backup", name, error));
-            }
-        } else {
-            oldest = Some(backup.stamp);
+/// Returns those that stay, and what went wrong last.
+pub(super) fn prune(
+    directory: BorrowedFd<'_>,
+    log: &str,
+    backups: Vec<Backup>,
+    retention: Retention,
+) -> (Vec<Backup>, Option<Error>) {
+    let mut flaw = None;
+    let (over, kept): (Vec<_>, Vec<_>) =
+        backups.into_iter().enumerate().partition(|(index, backup)| retention.is_over(backup.stamp, *index));
+    for (_, backup) in over {
+        let name = backup.file_name(log);
+        if let Err(error) = unlinkat(directory, &name, AtFlags::empty()) {
+            flaw = Some(Error::io("remove the backup", name, error));
         }
     }
-    flaw.map(|()| oldest)
+    (kept.into_iter().map(|(_, backup)| backup).collect(), flaw)
 }
