@@ -40,10 +40,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 fn main() {
     let bench = Bench::new();
     println!("load {}", fs::read_to_string("/proc/loadavg").expect("it is there").trim());
-    let sides: Vec<Side> = Side::ALL
-        .into_iter()
-        .filter(|side| side.missing().is_none_or(|reason| report_missing(&reason)))
-        .collect();
+    let sides: Vec<Side> =
+        Side::ALL.into_iter().filter(|side| side.missing().is_none_or(|reason| report_missing(&reason))).collect();
     for count in [1, 10, 200] {
         bench.compare(&sides, count, number("--rounds", 10));
     }
@@ -127,7 +125,9 @@ impl Bench {
                 figures.stop.push(running.stop());
             }
         }
-        println!("\n{count} sidecars and an executor, {rounds} rounds: median [least - most], and the ratio to minion's");
+        println!(
+            "\n{count} sidecars and an executor, {rounds} rounds: median [least - most], and the ratio to minion's"
+        );
         let own = figures.first_mut().map_or([1, 1, 1], Figures::medians);
         for (side, figures) in sides.iter().zip(&mut figures) {
             let [start, stop, memory] = figures.medians();
@@ -147,7 +147,8 @@ impl Bench {
     /// From the exec of minion to the executor, which comes after all: a plan 20 wide and 10 deep beside one of its columns.
     /// Each sidecar says on its fd that it is ready so many milliseconds after its start.
     fn order(&self, delay: u64, rounds: u64) {
-        let plans = [("10 deep, 1 wide", 1, false), ("10 deep, 20 wide", 20, false), ("the same, each after all", 20, true)];
+        let plans =
+            [("10 deep, 1 wide", 1, false), ("10 deep, 20 wide", 20, false), ("the same, each after all", 20, true)];
         let mut times = plans.map(|_| Vec::new());
         for _ in 0..rounds {
             for ((_, width, all), times) in plans.iter().zip(&mut times) {
@@ -158,7 +159,9 @@ impl Bench {
                 running.stop();
             }
         }
-        println!("\nan order of sidecars, each ready {delay} ms after its start: exec of minion to the executor, {rounds} rounds");
+        println!(
+            "\nan order of sidecars, each ready {delay} ms after its start: exec of minion to the executor, {rounds} rounds"
+        );
         times.iter_mut().for_each(|times| times.sort_unstable());
         let chain = times[0][times[0].len() / 2];
         for ((name, ..), times) in plans.iter().zip(&times) {
@@ -167,7 +170,8 @@ impl Bench {
     }
 
     fn ordered(&self, width: usize, delay: u64, all: bool) -> String {
-        let names = |level: usize| (0..width).map(|column| format!("'s{level}-{column}'")).collect::<Vec<_>>().join(", ");
+        let names =
+            |level: usize| (0..width).map(|column| format!("'s{level}-{column}'")).collect::<Vec<_>>().join(", ");
         let sidecar = &self.sidecar;
         let mut file = format!("[executor]\ncommand = [{sidecar:?}, 'executor']\nafter = [{}]\n", names(9));
         for (level, column) in (0..10).flat_map(|level| (0..width).map(move |column| (level, column))) {

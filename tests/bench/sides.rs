@@ -91,7 +91,8 @@ fn s6(directory: &Path, sidecar: &Path, count: usize, logged: bool) -> Vec<OsStr
     words(&["s6-svscan", "-c", "1000", "services"])
 }
 
-/// One log a program, rotated as minion's are. `startsecs=0`: running as soon as it is started, so nothing is waited for.
+/// One log a program, rotated as minion's are. `startsecs=0`: running as soon as it is started, so nothing is waited for. One
+/// group: several are ended one after the other.
 fn supervisord(directory: &Path, sidecar: &Path, count: usize) -> Vec<OsString> {
     let here = directory.display();
     let mut file = format!(
@@ -106,6 +107,8 @@ fn supervisord(directory: &Path, sidecar: &Path, count: usize) -> Vec<OsString> 
         )
         .expect("text");
     }
+    let names: Vec<String> = (0..count).map(|n| format!("s{n}")).collect();
+    write!(file, "[group:all]\nprograms={}\n", names.join(",")).expect("text");
     fs::write(directory.join("supervisord.conf"), file).expect("it is written");
     words(&["supervisord", "-c", "supervisord.conf"])
 }
