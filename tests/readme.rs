@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers fail as tests do")]
 
+mod common;
+
+use common::keys::every_key;
 use minion::cli::{self, Command};
-use minion::config::{self, About, Takes};
 use minion::task::ExitCode;
 use std::fs;
 use std::path::Path;
@@ -57,32 +59,12 @@ fn the_flags_that_supervise_has_of_its_own_are_in_a_table_too() {
     assert!(section("Flags").contains(&own), "put this into the README:\n{own}");
 }
 
-/// The names of keys, of those below them too.
-fn key_names(keys: Vec<&'static About>) -> Vec<&'static str> {
-    let below = |about: &About| match about.takes {
-        Takes::Table(keys) | Takes::Tables(keys) => key_names(keys()),
-        Takes::Text(_)
-        | Takes::Choice(_)
-        | Takes::Integer(..)
-        | Takes::Switch
-        | Takes::Duration
-        | Takes::Size
-        | Takes::Signal
-        | Takes::Account
-        | Takes::Words
-        | Takes::Command
-        | Takes::Variables
-        | Takes::Limits => Vec::new(),
-    };
-    keys.into_iter().flat_map(|about| [vec![about.name], below(about)].concat()).collect()
-}
-
 #[test]
 fn every_key_of_the_file_is_told() {
     let section = section("Keys of the file");
     let words: Vec<&str> = section.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
-    for name in key_names(config::keys()) {
-        assert!(words.contains(&name), "{name}");
+    for key in every_key() {
+        assert!(words.contains(&key.about.name), "{}", key.path);
     }
 }
 

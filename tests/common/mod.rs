@@ -9,6 +9,7 @@ pub mod agent;
 pub mod alone;
 pub mod control;
 pub mod fifo;
+pub mod keys;
 pub mod logs;
 pub mod look;
 pub mod minion;

@@ -1,5 +1,6 @@
 //! Each key, and where it lands.
 
+use super::common::keys::below;
 use super::{Machine, executor, sidecar};
 use minion::config::{self, About, Keeping, Takes};
 use minion::task::spec::{
@@ -226,16 +227,10 @@ fn a_deleted_working_directory_leaves_relative_paths_as_they_are() {
     assert_eq!(directory, (PathBuf::from("a"), Some(PathBuf::from("b"))));
 }
 
-/// The rows below a key.
-fn below(keys: &[&'static About], name: &str) -> Vec<&'static About> {
-    let takes = keys.iter().find(|about| about.name == name).unwrap().takes;
-    let (Takes::Table(keys) | Takes::Tables(keys)) = takes else { panic!("{name}: {takes:?}") };
-    keys()
-}
-
 #[test]
 fn each_default_that_is_told_is_the_default() {
-    let sidecar_keys = below(&config::keys(), "sidecar");
+    let row = |keys: &[&'static About], name: &str| *keys.iter().find(|about| about.name == name).unwrap();
+    let sidecar_keys = below(row(&config::keys(), "sidecar"));
     for (table, first) in [
         ("readiness", "file = \"a\""),
         ("health", "file = \"a\""),
@@ -248,7 +243,7 @@ fn each_default_that_is_told_is_the_default() {
             let keeping = Keeping::of(std::mem::take(&mut task.log));
             (task, keeping)
         };
-        for about in below(&sidecar_keys, table).iter().filter(|about| !about.default.is_empty()) {
+        for about in below(row(&sidecar_keys, table)).iter().filter(|about| !about.default.is_empty()) {
             let default = about.default.split(',').next().unwrap();
             let quoted =
                 if matches!(about.takes, Takes::Integer(..) | Takes::Switch) { String::new() } else { "\"".into() };
@@ -265,7 +260,7 @@ fn each_default_that_is_told_is_the_default() {
         ("restart-delay", "\""),
         ("restart-delay-max", "\""),
     ] {
-        let about = sidecar_keys.iter().find(|about| about.name == name).unwrap();
+        let about = row(&sidecar_keys, name);
         let default = about.default.split(',').next().unwrap();
         assert_eq!(sidecar(&format!("{name} = {quote}{default}{quote}")), sidecar(""), "{name}");
     }

@@ -1,7 +1,8 @@
 //! The schema: it has the keys that the reader has, it takes the examples, and it refuses what the reader refuses.
 
+use super::common::keys::{below, every_key};
 use super::{Machine, beside_executor, examples};
-use minion::config::{self, About, Takes};
+use minion::config::{self, About};
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
@@ -74,42 +75,36 @@ fn schema_takes(text: &str) -> bool {
     takes(&schema(), &object_of(DeTable::parse(text).unwrap().get_ref()))
 }
 
-/// Each key of the rows stands in the schema, and each of the schema in the rows.
-fn same_keys(keys: &[&About], schema: &Value) -> usize {
-    let properties = schema["properties"].as_object().unwrap();
+/// What the schema says of a table, by the way to it.
+fn table_of<'a>(schema: &'a Value, path: &str) -> &'a Value {
+    let names = path.split('.').filter(|name| !name.is_empty());
+    names.fold(schema, |table, name| {
+        let property = &table["properties"][name];
+        property.get("items").unwrap_or(property)
+    })
+}
+
+fn has_the_keys(schema: &Value, path: &str, keys: &[&About]) {
+    let table = table_of(schema, path);
     let mut names: Vec<&str> = keys.iter().map(|about| about.name).collect();
     names.sort_unstable();
-    assert_eq!(names, properties.keys().collect::<Vec<_>>());
-    assert_eq!(schema["additionalProperties"], json!(false));
-    keys.iter()
-        .map(|about| {
-            let property = &properties[about.name];
-            let description = property["description"].as_str().unwrap();
-            assert!(description.starts_with(about.help) && about.help.ends_with('.'), "{}", about.name);
-            assert!(description.contains(about.default), "{}", about.name);
-            match about.takes {
-                Takes::Table(keys) => same_keys(&keys(), property),
-                Takes::Tables(keys) => same_keys(&keys(), &property["items"]),
-                Takes::Text(_)
-                | Takes::Choice(_)
-                | Takes::Integer(..)
-                | Takes::Switch
-                | Takes::Duration
-                | Takes::Size
-                | Takes::Signal
-                | Takes::Account
-                | Takes::Words
-                | Takes::Command
-                | Takes::Variables
-                | Takes::Limits => 1,
-            }
-        })
-        .sum()
+    assert_eq!(names, table["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), "{path}");
+    assert_eq!(table["additionalProperties"], json!(false), "{path}");
+    for about in keys {
+        let description = table["properties"][about.name]["description"].as_str().unwrap();
+        assert!(description.starts_with(about.help) && about.help.ends_with('.'), "{path} {}", about.name);
+        assert!(description.contains(about.default), "{path} {}", about.name);
+    }
 }
 
 #[test]
 fn schema_and_reader_have_the_same_keys() {
-    assert_eq!(same_keys(&config::keys(), &schema()), 92);
+    let (schema, keys) = (schema(), every_key());
+    has_the_keys(&schema, "", &config::keys());
+    for table in keys.iter().filter(|key| !key.is_leaf()) {
+        has_the_keys(&schema, &table.path, &below(table.about));
+    }
+    assert_eq!(keys.iter().filter(|key| key.is_leaf()).count(), 92);
 }
 
 #[test]
