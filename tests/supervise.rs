@@ -1,18 +1,26 @@
 //! `minion supervise`: each key of the file, seen on real processes.
 
-#![allow(clippy::unwrap_used, reason = "what serves a test is a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what serves a test is a test")]
 
 #[path = "supervise/attributes.rs"]
 mod attributes;
 mod common;
+#[path = "supervise/harm.rs"]
+mod harm;
 #[path = "supervise/health.rs"]
 mod health;
+#[path = "supervise/keys.rs"]
+mod keys;
 #[path = "supervise/life.rs"]
 mod life;
+#[path = "supervise/logs.rs"]
+mod logs;
 #[path = "supervise/order.rs"]
 mod order;
 #[path = "supervise/readiness.rs"]
 mod readiness;
+#[path = "supervise/restarts.rs"]
+mod restarts;
 
 use common::minion::{Minion, Sandbox};
 use std::fs;

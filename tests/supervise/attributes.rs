@@ -18,6 +18,26 @@ fn the_directory_is_where_it_starts() {
 }
 
 #[test]
+fn the_command_is_executed_word_for_word_by_no_shell() {
+    let file = "[executor]\ncommand = ['printf', '%s|', 'a  b', '$HOME', '*', '']\n";
+    let (sandbox, minion) = supervised(file);
+    minion.wait().assert_code(0);
+    assert_eq!(sandbox.read("executor.log"), "a  b|$HOME|*||");
+}
+
+#[test]
+fn an_environment_file_stands_between_minions_own_and_the_tasks() {
+    let sandbox = common::minion::Sandbox::with_km("");
+    std::fs::write(sandbox.path("env"), "# a comment\nA=of the file\nB= $C 'as it is' \nPATH=/bin:/usr/bin\n").unwrap();
+    let file = format!(
+        "[executor]\ncommand = {}\nenvironment-file = 'env'\nenvironment = {{ A = 'of the task' }}\n",
+        sh("echo \"$A|$B|$PATH\"")
+    );
+    super::start(&sandbox, &file).wait().assert_code(0);
+    assert_eq!(sandbox.read("executor.log"), "of the task| $C 'as it is' |/bin:/usr/bin\n");
+}
+
+#[test]
 fn the_environment_is_added_to() {
     assert_eq!(executor_prints("echo $A-$PATH", "environment = { A = 'b c' }"), format!("b c-{}", path()));
 }
@@ -39,6 +59,44 @@ fn path() -> &'static str {
 fn limits_are_set_before_it_runs() {
     assert_eq!(executor_prints("ulimit -Sn; ulimit -Hn", "limits = { nofile = '100:200' }"), "100");
     assert_eq!(executor_prints("ulimit -Hn", "limits = { nofile = '100:200' }"), "200");
+}
+
+#[test]
+fn each_resource_has_its_limit() {
+    // Both the name of the file and what the kernel calls it.
+    let limits = [
+        ("core", "Max core file size"),
+        ("cpu", "Max cpu time"),
+        ("data", "Max data size"),
+        ("fsize", "Max file size"),
+        ("locks", "Max file locks"),
+        ("memlock", "Max locked memory"),
+        ("msgqueue", "Max msgqueue size"),
+        ("nice", "Max nice priority"),
+        ("nofile", "Max open files"),
+        ("nproc", "Max processes"),
+        ("rss", "Max resident set"),
+        ("rtprio", "Max realtime priority"),
+        ("rttime", "Max realtime timeout"),
+        ("sigpending", "Max pending signals"),
+        ("stack", "Max stack size"),
+        ("as", "Max address space"),
+    ];
+    // Large ones, so that the program can run; the hard ones are not above anybody's own.
+    let value = |name: &str| if ["nice", "rtprio"].contains(&name) { 0 } else { 268_435_456 };
+    let value = |name: &str| {
+        if ["nofile", "nproc", "sigpending", "memlock", "msgqueue"].contains(&name) { 512 } else { value(name) }
+    };
+    let given: Vec<String> = limits.iter().map(|(name, _)| format!("{name} = {}", value(name))).collect();
+    let file = format!("[executor]\ncommand = ['cat', '/proc/self/limits']\nlimits = {{ {} }}\n", given.join(", "));
+    let (sandbox, minion) = supervised(&file);
+    minion.wait().assert_code(0);
+    let log = sandbox.read("executor.log");
+    for (name, called) in limits {
+        let row = log.lines().find(|row| row.starts_with(called)).unwrap_or_else(|| panic!("{name}: {log}"));
+        let told: Vec<&str> = row[called.len()..].split_whitespace().take(2).collect();
+        assert_eq!(told, [value(name).to_string(), value(name).to_string()], "{name}: {row}");
+    }
 }
 
 #[test]
@@ -71,6 +129,15 @@ fn another_user_has_its_groups_and_still_dies_with_minion() {
     events.next_with("up");
     minion.signal(rustix::process::Signal::KILL);
     lifeline.assert_cut();
+}
+
+#[test]
+fn another_group_takes_the_place_of_the_users() {
+    need!("root");
+    let script = "echo $(id -u) $(id -g)";
+    assert_eq!(executor_prints(script, "user = 'nobody'\ngroup = 'daemon'"), "65534 1");
+    // Of a number that no file knows, the group has to be told.
+    assert_eq!(executor_prints(script, "user = 54321\ngroup = 54322"), "54321 54322");
 }
 
 #[test]

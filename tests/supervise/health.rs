@@ -4,6 +4,8 @@ use super::{IDLE, sh, start};
 use crate::common::minion::Sandbox;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
 
 fn sidecar(health: &str) -> String {
     format!(
@@ -43,8 +45,50 @@ fn a_command_that_hangs_is_a_failure_and_is_killed() {
     sandbox.assert_deserted();
 }
 
+#[test]
+fn an_answer_may_take_its_time_and_no_longer() {
+    let sandbox = Sandbox::with_km("");
+    let mut events = sandbox.events("events");
+    let check = sh("echo asks >events; exec sleep 1000");
+    let mut minion =
+        start(&sandbox, &sidecar(&format!("{{ command = {check}, every = '20ms', timeout = '3s', failures = 1 }}")));
+    events.next_with("asks");
+    let asked = Instant::now();
+    minion.says("unhealthy");
+    // A second for a machine that reads the event late; the default is one second.
+    assert!(asked.elapsed() > Duration::from_secs(2), "{:?}", asked.elapsed());
+    minion.stop().assert_code(0);
+}
+
+#[test]
+fn so_many_failures_in_a_row_are_a_verdict() {
+    let sandbox = Sandbox::with_km("");
+    // Two failures, a success, and failures from then on.
+    let check = sh("echo x >>asked; test $(wc -l <asked) = 3");
+    let health = format!("{{ command = {check}, every = '10ms', timeout = '5s', failures = 4 }}");
+    start(&sandbox, &format!("[executor]\ncommand = ['sleep', '1000']\nhealth = {health}\n")).wait().assert_code(112);
+    assert_eq!(sandbox.read("asked").lines().count(), 7);
+}
+
+#[test]
+fn a_file_that_is_gone_and_a_socket_that_is_closed() {
+    for (way, name) in [("file = 'there'", "there"), ("unix = 'there'", "there")] {
+        let sandbox = Sandbox::with_km("");
+        let listener = UnixListener::bind(sandbox.path(name)).unwrap();
+        let mut minion =
+            start(&sandbox, &sidecar(&format!("{{ {way}, every = '20ms', timeout = '5s', failures = 1 }}")));
+        let first = minion.started("side");
+        drop(listener);
+        std::fs::remove_file(sandbox.path(name)).unwrap();
+        minion.says("unhealthy");
+        let _listener = UnixListener::bind(sandbox.path(name)).unwrap();
+        assert_ne!(minion.started("side"), first);
+        minion.stop().assert_code(0);
+    }
+}
+
 /// Answers each request with the next of these statuses, the last one for ever.
-fn http_server(statuses: &'static [u16]) -> std::net::SocketAddr {
+pub(super) fn http_server(statuses: &'static [u16]) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

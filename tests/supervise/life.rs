@@ -1,4 +1,4 @@
-//! Hooks, restarts and limits.
+//! The end of the executor, and hooks.
 
 use super::{IDLE, sh, start};
 use crate::common::minion::Sandbox;
@@ -47,54 +47,33 @@ fn a_hook_that_hangs_is_killed_in_its_time() {
 }
 
 #[test]
-fn on_failure_restarts_after_a_failure_and_not_after_success() {
-    let sandbox = Sandbox::with_km("");
-    let script = "if test -e once; then exit 0; fi; touch once; exit 1";
-    let file = format!(
-        "{IDLE}[[sidecar]]\nname = 'side'\ncommand = {}\nrestart = 'on-failure'\nrestart-delay = '10ms'\n",
-        sh(script)
-    );
-    let mut minion = start(&sandbox, &file);
-    minion.says("exited with 1");
-    let line = minion.says("exited with 0");
-    assert!(!line.contains("starts again"), "{line}");
-    minion.stop().assert_code(0);
-}
-
-#[test]
-fn a_start_limit_gives_up_or_ends_everything() {
-    for (then, code) in [("give-up", 0), ("end", 112)] {
-        let sandbox = Sandbox::with_km("");
-        let file = format!(
-            "{IDLE}[[sidecar]]\nname = 'side'\ncommand = {}\nrestart-delay = '1ms'\n\
-             start-limit = {{ starts = 3, within = '1m', then = '{then}' }}\n",
-            sh("exit 1")
-        );
-        let mut minion = start(&sandbox, &file);
-        minion.says("it started too often");
-        let ended = if then == "end" { minion.wait() } else { minion.stop() };
-        let said = ended.assert_code(code);
-        assert_eq!(said.matches("started task=side").count(), 3, "{said}");
-    }
-}
-
-#[test]
-fn a_sidecar_that_flaps_ignores_term_forks_away_and_floods_harms_nobody() {
+fn a_hook_after_the_end_that_hangs_is_killed_in_its_time() {
     let sandbox = Sandbox::with_km("");
     let mut events = sandbox.events("events");
-    let naughty = sh("trap \"\" TERM; (setsid sleep 1000 &) ; yes naughty | head -c 3000000; exit 1");
+    let lifeline = sandbox.lifeline();
+    let script = sh("exec 9>lifeline; trap \"\" TERM; echo hook >events; sleep 1000");
     let file = format!(
-        "[executor]\ncommand = {}\n[[sidecar]]\nname = 'naughty'\ncommand = {naughty}\nrestart-delay = '10ms'\n\
-         log = {{ max-size = '100Ki', max-backups = 2 }}\n",
-        sh("echo up >events; n=0; while test $n -lt 20; do n=$((n+1)); echo line $n; sleep 0.05; done")
+        "{IDLE}[[sidecar]]\nname = 'side'\ncommand = {}\nrestart-delay = '10ms'\n\
+         after-stop = {{ command = {script}, timeout = '200ms' }}\n",
+        sh("exit 1")
     );
-    let minion = start(&sandbox, &file);
-    events.next_with("up");
-    minion.wait().assert_code(0);
-    let lines: Vec<String> = (1..=20).map(|n| format!("line {n}")).collect();
-    assert_eq!(sandbox.read("executor.log").lines().collect::<Vec<_>>(), lines);
-    let backups = std::fs::read_dir(sandbox.path(".")).unwrap().flatten();
-    let backups = backups.filter(|entry| entry.file_name().to_string_lossy().starts_with("naughty-")).count();
-    assert!((1..=2).contains(&backups), "{backups} backups");
-    sandbox.assert_deserted();
+    let mut minion = start(&sandbox, &file);
+    minion.started("side");
+    events.next_with("hook");
+    // The next run comes when the hook is over.
+    minion.started("side");
+    minion.stop().assert_code(0);
+    lifeline.assert_cut();
+}
+
+#[test]
+fn hooks_have_what_the_task_has() {
+    let sandbox = Sandbox::with_km("");
+    let hook = sh("echo $A; nice; pwd; ulimit -Sn");
+    let file = format!(
+        "[executor]\ncommand = ['true']\nenvironment = {{ A = 'a' }}\nnice = 3\ndirectory = '/usr'\n\
+         limits = {{ nofile = 99 }}\nbefore-start = {{ command = {hook} }}\nafter-stop = {{ command = {hook} }}\n"
+    );
+    start(&sandbox, &file).wait().assert_code(0);
+    assert_eq!(sandbox.read("executor.log"), "a\n3\n/usr\n99\n".repeat(2));
 }

@@ -87,6 +87,26 @@ fn a_unix_socket_that_accepts() {
 }
 
 #[test]
+fn an_http_answer_that_is_good() {
+    let address = super::health::http_server(&[503, 404, 200]);
+    let readiness = format!("{{ http = 'http://{address}/healthz?x=1', every = '20ms', within = '10s' }}");
+    ready_after(SLEEPS, &readiness, |_, _| {});
+}
+
+#[test]
+fn a_probe_pauses_between_two_tries() {
+    let sandbox = Sandbox::with_km("");
+    let mut events = sandbox.events("events");
+    let readiness = format!("{{ command = {}, every = '700ms' }}", sh("date +%s%N >events; exit 1"));
+    let minion =
+        start(&sandbox, &format!("{IDLE}[[sidecar]]\nname = 'side'\ncommand = {SLEEPS}\nreadiness = {readiness}\n"));
+    let moments: Vec<u64> = (0..3).map(|_| events.next().parse().unwrap()).collect();
+    // Half of the pause is for a machine that starts one of the commands late; a pause of 250 ms, the default, is shorter.
+    assert!((moments[2] - moments[0]) / 1_000_000 >= 700, "{moments:?}");
+    minion.stop().assert_code(0);
+}
+
+#[test]
 fn a_newline_on_an_fd() {
     let command = sh("read go <go; echo >&7; exec sleep 1000");
     let sandbox = Sandbox::with_km("");
