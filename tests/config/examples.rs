@@ -60,22 +60,27 @@ fn each_example_passes_its_check_in_the_order_that_it_is_about() {
     assert_eq!(files("toml").len(), 3, "an example without a test");
 }
 
+/// One of the files that is JSON.
+pub fn json(name: &str) -> Value {
+    let (_, text) = files("json").into_iter().find(|(there, _)| there == name).unwrap_or_else(|| panic!("no {name}"));
+    serde_json::from_str(&text).unwrap()
+}
+
+/// What starts minion for a task: its own command, or its executor's.
+pub fn command(task: &Value) -> &Value {
+    if task["executor"].is_object() { &task["executor"]["command"] } else { &task["command"] }
+}
+
 #[test]
-fn each_example_has_a_marathon_app_and_a_task_that_start_it() {
+fn each_example_has_a_marathon_app_and_a_task_that_fetch_what_they_start() {
     for (name, _) in files("toml") {
         let stem = name.strip_suffix(".toml").unwrap();
-        let find = |ending: &str| {
-            let (_, text) = files(ending).into_iter().find(|(there, _)| *there == format!("{stem}.{ending}")).unwrap();
-            serde_json::from_str::<Value>(&text).unwrap()
-        };
-        let (app, task) = (find("marathon.json"), find("task.json"));
+        let (app, task) = (json(&format!("{stem}.marathon.json")), json(&format!("{stem}.task.json")));
         let started = format!("supervise --config={name}");
-        let cmd = app["cmd"].as_str().unwrap();
-        assert!(cmd.contains(&started), "{cmd}");
-        let fetched = app["fetch"].to_string();
-        let command = if task["executor"].is_object() { &task["executor"]["command"] } else { &task["command"] };
-        assert!(command["value"].as_str().unwrap().contains(&started), "{task}");
-        for uris in [fetched, command["uris"].to_string()] {
+        for cmd in [&app["cmd"], &command(&task)["value"]] {
+            assert!(cmd.as_str().unwrap().contains(&started), "{cmd}");
+        }
+        for uris in [&app["fetch"], &command(&task)["uris"]].map(Value::to_string) {
             assert!(uris.contains("/minion\"") && uris.contains(&format!("/{name}\"")), "{uris}");
         }
     }
