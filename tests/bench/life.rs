@@ -39,7 +39,7 @@ struct Running {
 impl Bench {
     fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        stamps::build("stamp.c", &directory.path().join("km"));
+        stamps::build("stamp.c", &[], &directory.path().join("km"));
         let fifo = directory.path().join("stamps");
         stamps::make_fifo(&fifo);
         Self { directory, fifo }

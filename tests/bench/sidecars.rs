@@ -30,7 +30,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,21 +40,21 @@ const DEADLINE: Duration = Duration::from_secs(60);
 fn main() {
     let bench = Bench::new();
     println!("load {}", fs::read_to_string("/proc/loadavg").expect("it is there").trim());
-    let sides: Vec<Side> =
-        Side::ALL.into_iter().filter(|side| side.missing().is_none_or(|reason| report_missing(&reason))).collect();
-    for count in [1, 10, 200] {
-        bench.compare(&sides, count, number("--rounds", 10));
+    let mut sides = Vec::new();
+    for side in Side::ALL {
+        match side.program() {
+            Ok(program) => sides.push((side, program)),
+            Err(missing) => println!("{missing}"),
+        }
     }
-    for delay in [20, 0] {
-        bench.order(delay, number("--order", 10));
+    let (rounds, orders) = (number("--rounds", 10), number("--order", 10));
+    for count in [1, 10, 200].into_iter().filter(|_| rounds > 0) {
+        bench.compare(&sides, count, rounds);
+    }
+    for delay in [20, 0].into_iter().filter(|_| orders > 0) {
+        bench.order(delay, orders);
     }
     println!("load {}", fs::read_to_string("/proc/loadavg").expect("it is there").trim());
-}
-
-/// Says it, and that the side takes no part.
-fn report_missing(reason: &str) -> bool {
-    println!("{reason}");
-    false
 }
 
 struct Bench {
@@ -83,13 +83,13 @@ impl Bench {
     fn new() -> Self {
         let programs = tempfile::tempdir().expect("a directory");
         let sidecar = programs.path().join("sidecar");
-        stamps::build("sidecar.c", &sidecar);
+        stamps::build("sidecar.c", &["-nostdlib"], &sidecar);
         Self { sidecar, _programs: programs }
     }
 
-    fn start(&self, prepare: impl FnOnce(&std::path::Path) -> Vec<OsString>) -> Running {
+    fn start(&self, program: &Path, prepare: impl FnOnce(&Path) -> Vec<OsString>) -> Running {
         let directory = tempfile::tempdir().expect("a directory");
-        let command = prepare(directory.path());
+        let args = prepare(directory.path());
         let [fifo, lifeline] = ["stamps", "lifeline"].map(|name| directory.path().join(name));
         stamps::make_fifo(&fifo);
         stamps::make_fifo(&lifeline);
@@ -98,7 +98,8 @@ impl Bench {
         let held = OpenOptions::new().read(true).custom_flags(nonblocking).open(&lifeline).expect("the fifo opens");
         let child = Command::new(&self.sidecar)
             .arg("launch")
-            .args(command)
+            .arg(program)
+            .args(args)
             .current_dir(directory.path())
             .env("STAMP_FIFO", &fifo)
             .env("LIFELINE", &lifeline)
@@ -110,11 +111,11 @@ impl Bench {
         Running { child, stamps, lifeline: held, _directory: directory }
     }
 
-    fn compare(&self, sides: &[Side], count: usize, rounds: u64) {
+    fn compare(&self, sides: &[(Side, PathBuf)], count: usize, rounds: u64) {
         let mut figures: Vec<Figures> = sides.iter().map(|_| Figures::default()).collect();
         for _ in 0..rounds {
-            for (side, figures) in sides.iter().zip(&mut figures) {
-                let mut running = self.start(|directory| side.prepare(directory, &self.sidecar, count));
+            for ((side, program), figures) in sides.iter().zip(&mut figures) {
+                let mut running = self.start(program, |directory| side.prepare(directory, &self.sidecar, count));
                 let launch = running.stamps.stamp("launch");
                 let last = (0..=count).map(|_| running.stamps.any()).max().expect("at least one");
                 figures.start.push(last - launch);
@@ -129,7 +130,7 @@ impl Bench {
             "\n{count} sidecars and an executor, {rounds} rounds: median [least - most], and the ratio to minion's"
         );
         let own = figures.first_mut().map_or([1, 1, 1], Figures::medians);
-        for (side, figures) in sides.iter().zip(&mut figures) {
+        for ((side, _), figures) in sides.iter().zip(&mut figures) {
             let [start, stop, memory] = figures.medians();
             println!(
                 "  {:<14} start {} ms {:>6}   stop {} ms {:>6}   memory {memory:>6} kB in {:>3} processes {:>6}",
@@ -153,7 +154,7 @@ impl Bench {
         for _ in 0..rounds {
             for ((_, width, all), times) in plans.iter().zip(&mut times) {
                 let file = self.ordered(*width, delay, *all);
-                let mut running = self.start(|directory| sides::minion(directory, &file));
+                let mut running = self.start(sides::MINION.as_ref(), |directory| sides::minion(directory, &file));
                 let launch = running.stamps.stamp("launch");
                 times.push(running.stamps.stamp("executor") - launch);
                 running.stop();
@@ -193,7 +194,7 @@ impl Bench {
 
 impl Running {
     /// The PSS, in kB, of the supervisor and of all below it but the programs; and how many processes that are.
-    fn memory(&self, sidecar: &std::path::Path) -> (u64, usize) {
+    fn memory(&self, sidecar: &Path) -> (u64, usize) {
         let program = fs::metadata(sidecar).expect("it is there").ino();
         let parents = parents();
         let mut tree = vec![self.child.id()];

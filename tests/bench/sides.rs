@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const MINION: &str = env!("CARGO_BIN_EXE_minion");
+pub(crate) const MINION: &str = env!("CARGO_BIN_EXE_minion");
 
 /// Who supervises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,23 +29,19 @@ impl Side {
         }
     }
 
-    /// The program that has to be there.
-    pub(crate) fn program(self) -> &'static str {
-        match self {
-            Self::Minion => MINION,
+    /// The program; where there is none, what to say of that.
+    pub(crate) fn program(self) -> Result<PathBuf, String> {
+        let name = match self {
+            Self::Minion => return Ok(MINION.into()),
             Self::S6 | Self::S6Logged => "s6-svscan",
             Self::Supervisord => "supervisord",
-        }
-    }
-
-    /// Why this side cannot take part, if so.
-    pub(crate) fn missing(self) -> Option<String> {
+        };
         let path = std::env::var("PATH").unwrap_or_default();
-        let there = path.split(':').any(|directory| Path::new(directory).join(self.program()).exists());
-        (!there).then(|| format!("SKIP {}: no {} in PATH; tests/setup installs it", self.name(), self.program()))
+        let found = path.split(':').map(|directory| Path::new(directory).join(name)).find(|program| program.exists());
+        found.ok_or_else(|| format!("SKIP {}: no {name} in PATH; tests/setup installs it", self.name()))
     }
 
-    /// Writes what it reads into an empty directory: its command line for an executor and so many sidecars.
+    /// Writes what it reads into an empty directory: its arguments for an executor and so many sidecars.
     pub(crate) fn prepare(self, directory: &Path, sidecar: &Path, count: usize) -> Vec<OsString> {
         match self {
             Self::Minion => minion(directory, &plan(sidecar, count)),
@@ -62,7 +58,7 @@ fn words(words: &[&str]) -> Vec<OsString> {
 /// minion on a file of tasks.
 pub(crate) fn minion(directory: &Path, file: &str) -> Vec<OsString> {
     fs::write(directory.join("tasks.toml"), file).expect("it is written");
-    words(&[MINION, "supervise", "--config=tasks.toml"])
+    words(&["supervise", "--config=tasks.toml"])
 }
 
 fn plan(sidecar: &Path, count: usize) -> String {
@@ -88,7 +84,7 @@ fn s6(directory: &Path, sidecar: &Path, count: usize, logged: bool) -> Vec<OsStr
         }
     }
     // As many services as there are, loggers too: its default is 500.
-    words(&["s6-svscan", "-c", "1000", "services"])
+    words(&["-c", "1000", "services"])
 }
 
 /// One log a program, rotated as minion's are. `startsecs=0`: running as soon as it is started, so nothing is waited for. One
@@ -110,5 +106,5 @@ fn supervisord(directory: &Path, sidecar: &Path, count: usize) -> Vec<OsString> 
     let names: Vec<String> = (0..count).map(|n| format!("s{n}")).collect();
     write!(file, "[group:all]\nprograms={}\n", names.join(",")).expect("text");
     fs::write(directory.join("supervisord.conf"), file).expect("it is written");
-    words(&["supervisord", "-c", "supervisord.conf"])
+    words(&["-c", "supervisord.conf"])
 }

@@ -9,9 +9,10 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Compiles one of the programs of this directory.
-pub(crate) fn build(source: &str, program: &Path) {
+pub(crate) fn build(source: &str, flags: &[&str], program: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench").join(source);
-    let built = Command::new("cc").args(["-O2", "-static", "-o"]).arg(program).arg(source).status().expect("cc runs");
+    let built = Command::new("cc").args(["-O2", "-static"]).args(flags).arg("-o").arg(program).arg(source).status();
+    let built = built.expect("cc runs");
     assert!(built.success(), "cc failed");
 }
 
