@@ -2,7 +2,7 @@
 //! waits for it; while the bad one is bad, they start, the one that serves is killed and starts again, no line is lost, and
 //! all end on time, those that can in their order.
 
-use super::{sh, start};
+use super::{IDLE, sh, start};
 use crate::common::fifo::Lines;
 use crate::common::logs::wait_for_names;
 use crate::common::minion::{Minion, Sandbox};
@@ -135,4 +135,22 @@ fn one_that_is_all_of_it() {
         scene.minion.says("exited with 1");
     }
     scene.nobody_is_harmed();
+}
+
+#[test]
+fn questions_to_one_task_do_not_hold_up_the_end_of_another() {
+    // A command that asks is a child of minion as an orphan is, and hides its environment while it is executed.
+    let asked =
+        "[[sidecar]]\nname = 'asked'\ncommand = ['sleep', '1000']\nhealth = { command = ['true'], every = '1ms' }\n";
+    let bad = sh("(setsid sleep 1000 &) ; exit 1");
+    let file = format!(
+        "{IDLE}{asked}[[sidecar]]\nname = 'bad'\ncommand = {bad}\nrestart-delay = '1ms'\nrestart-delay-max = '1ms'\n"
+    );
+    let sandbox = Sandbox::with_km("");
+    let mut minion = start(&sandbox, &file);
+    for _ in 0..300 {
+        minion.started("bad");
+    }
+    minion.stop().assert_code(0);
+    sandbox.assert_deserted();
 }
