@@ -117,7 +117,9 @@ impl Archive {
         let mut kept = Vec::new();
         for (log, policy) in &self.logs {
             let (left, flaw) = rotation::prune(self.directory(), log, backups_of(&found, log), self.retention(log));
-            flaw.into_iter().for_each(|flaw| self.flaw(flaw));
+            if let Some(flaw) = flaw {
+                self.flaw(flaw);
+            }
             // A moment later than due, so that the look at that time finds it over.
             let over = policy.max_age.zip(left.last()).and_then(|(most, oldest)| {
                 let left = most.saturating_sub(oldest.stamp.age()).saturating_add(Duration::from_millis(2));

@@ -163,7 +163,9 @@ impl Bench {
         println!(
             "\nan order of sidecars, each ready {delay} ms after its start: exec of minion to the executor, {rounds} rounds"
         );
-        times.iter_mut().for_each(|times| times.sort_unstable());
+        for times in &mut times {
+            times.sort_unstable();
+        }
         let chain = times[0][times[0].len() / 2];
         for ((name, ..), times) in plans.iter().zip(&times) {
             println!("  {name:<26} {} ms {:>6}", spread(times), ratio(times[times.len() / 2], chain));

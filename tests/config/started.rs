@@ -46,10 +46,8 @@ impl By {
             Self::Hand => format!("exec ./minion supervise --config={stem}.toml"),
             Self::Marathon => {
                 let app = examples::json(&format!("{stem}.marathon.json"));
-                match &app["executor"] {
-                    Value::String(executor) => format!("exec '{executor}' {}", text(&app["cmd"])),
-                    _ => text(&app["cmd"]),
-                }
+                let executor = app["executor"].as_str().map(|executor| format!("exec '{executor}' "));
+                executor.unwrap_or_default() + &text(&app["cmd"])
             }
             Self::MesosExecute => text(&examples::command(&examples::json(&format!("{stem}.task.json")))["value"]),
         }
