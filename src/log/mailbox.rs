@@ -48,7 +48,7 @@ impl<T> Mailbox<T> {
     }
 
     pub(super) fn post(&self, item: T) {
-        locked(&self.items).push(item);
+        self.put(item);
         self.bell.ring();
     }
 
@@ -60,6 +60,11 @@ impl<T> Mailbox<T> {
         }
         drop(items);
         self.bell.ring();
+    }
+
+    /// As [`post`](Self::post), without the bell: for several, or for the next one that rings.
+    pub(super) fn put(&self, item: T) {
+        locked(&self.items).push(item);
     }
 
     /// Everything that was posted, in order. The bell is silent until the next post.

@@ -271,6 +271,7 @@ impl Supervisor {
         if self.outcome.is_some() {
             return Ok(());
         }
+        self.logs.tell();
         let more_dead = self.more_dead.then(Instant::now);
         let held = self.slots.iter().any(Slot::is_held).then(|| Instant::now() + HELD);
         let own = [self.look_again, more_dead, held];

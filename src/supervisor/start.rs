@@ -94,7 +94,7 @@ impl Supervisor {
         let relay = |(log, pipe)| {
             self.last_stream += 1;
             let stream = StreamId(self.last_stream);
-            self.logs.relay(log, stream, pipe);
+            self.logs.relay_later(log, stream, pipe);
             stream
         };
         pipes.into_iter().map(relay).collect()
