@@ -78,6 +78,7 @@ impl Owners {
 
     /// Forgets those that were reaped: their numbers are given away again.
     fn forget_all_but(&mut self, children: &[i32]) {
+        let children: HashSet<i32> = children.iter().copied().collect();
         self.of.retain(|pid, _| children.contains(pid));
     }
 }

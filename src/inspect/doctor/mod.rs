@@ -151,7 +151,7 @@ pub fn examine(subject: &Subject<'_>) -> Vec<Check> {
     let environment = Environment::from_vars(subject.variables);
     let status = Status::read(own_pid());
     let directory = seen::link("/proc/self/cwd");
-    let mut checks = kernel::calls();
+    let mut checks = kernel::calls(subject.depth);
     checks.extend(kernel::privileges(&status, subject.private_mountns));
     checks.extend(cgroups::all(subject.prefix, &environment));
     let here = directory.known().map_or_else(|| Path::new("/"), PathBuf::as_path);
