@@ -6,7 +6,7 @@ mod common;
 
 use ::minion::rehearsal::{Agent, Builder, Container};
 use common::look::{Looked, commands, paste};
-use common::{CgroupGuard, DEADLINE, minion, proc, wait_dead, wait_readable};
+use common::{CgroupGuard, DEADLINE, minion, proc, unified, wait_dead, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-
-const UNIFIED: &str = "/sys/fs/cgroup/unified";
 
 fn root() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -160,11 +158,8 @@ fn child_cgroups_on_v1_are_judged_as_an_agent_from_1_10_on_reads_them() {
 #[test]
 fn child_cgroups_on_v2_stop_a_recovery_unless_they_are_called_agent() {
     need!("root", "v2");
-    if !Path::new(UNIFIED).exists() {
-        return eprintln!("SKIP child_cgroups_on_v2: the hybrid mount alone is used here");
-    }
     let root = root();
-    let agent = builder(&root).v2(Path::new(UNIFIED)).start().unwrap();
+    let agent = builder(&root).v2(unified()).start().unwrap();
     let (container, _) = launch(&agent);
     let top = directory(&container, "unified");
     let (seen, code) = survey(&root);

@@ -55,7 +55,7 @@ fn an_empty_cpuset_is_found_and_is_why_it_is_outside() {
 
 #[test]
 fn a_real_time_process_outside_of_the_cpu_cgroup_is_explained() {
-    need!("root", "v1");
+    need!("root", "v1", "rt");
     let container = Container::new(&[FREEZER, CPU]);
     let mut command = Command::new("chrt");
     let (looked, _) = Looked::start(command.args(["--rr", "1", "bash", "-c", "echo ready; read -r x"]));

@@ -29,11 +29,11 @@ class Report:
         return len(tests) + (self.programs.get("demo", (1, 0))[0] == 0)
 
 
-def boot(qemu, kernel, initramfs, boot, log):
+def boot(qemu, kernel, initramfs, boot, log, crowd):
     command = [
         *qemu, "-machine", "q35,accel=tcg", "-smp", "1", "-m", "512", "-nodefaults", "-display", "none", "-serial", "stdio",
         "-no-reboot", "-kernel", kernel, "-initrd", initramfs,
-        "-append", f"console=ttyS0 loglevel=1 panic=-1 layout={boot.layout} limit={LIMIT}",
+        "-append", f"console=ttyS0 loglevel=1 panic=-1 layout={boot.layout} limit={LIMIT} crowd={crowd}",
     ]
     began = time.monotonic()
     with open(log, "wb") as serial:
