@@ -124,7 +124,9 @@ impl Counts {
         for (call, why) in LEFT_ALONE.iter().filter(|(call, _)| self.most.contains_key(*call)) {
             reasons.entry(why).or_default().push((*call).to_owned());
         }
-        for (call, count) in self.before_main.iter().filter(|(call, _)| MEMORY.contains(&call.as_str())) {
+        for (call, count) in
+            self.before_main.iter().filter(|(call, count)| **count > 0 && MEMORY.contains(&call.as_str()))
+        {
             reasons.entry("before main").or_default().push(format!("{call} {count}"));
         }
         reasons
