@@ -21,14 +21,12 @@ BOOTS = [
     Boot("6.12", "unified"), Boot("newest", "unified"),
 ]
 
-# Tests with a grace period of seconds, which emulation with one processor makes short.
-FEW_AT_A_TIME = {"root_lifecycle"}
-# Those that need the processor for themselves: program -> test.
-ALONE = {"root_lifecycle": "five_hundred_processes_and_those_that_keep_forking_all_end"}
+# Tests with a grace period of seconds, which the one processor makes short when others want it too.
+ONE_AT_A_TIME = {"root_lifecycle"}
 
-# What that one starts here instead of 500 that stay and 4 that keep forking: one processor, emulated, is busy with the forking
-# alone and does not come to the killing within the grace.
-CROWD = "forkloop=25,hop=1"
+# What the test of five hundred processes starts here, instead of 500 that stay and 4 that keep forking: its grace is too short
+# for one processor to end more.
+CROWD = "forkloop=50,hop=1"
 
 # The usual programs that tests start, from Debian's packages. What else they start is busybox's.
 HOST_TOOLS = ["bash", "chrt", "flock", "prlimit", "ps", "script", "setpriv", "setsid", "strace", "unshare"]
