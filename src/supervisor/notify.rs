@@ -76,7 +76,10 @@ impl Notify {
             let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
             match recvmsg::<()>(self.socket.as_raw_fd(), &mut slices, Some(&mut space), flags) {
                 Ok(received) => {
-                    break (received.bytes, received.cmsgs().ok().into_iter().flatten().find_map(credentials));
+                    break (
+                        received.bytes,
+                        received.cmsgs().ok().into_iter().flatten().find_map(|message| credentials(&message)),
+                    );
                 }
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(_) => return None,
@@ -87,8 +90,8 @@ impl Notify {
     }
 }
 
-fn credentials(message: ControlMessageOwned) -> Option<UnixCredentials> {
-    if let ControlMessageOwned::ScmCredentials(credentials) = message { Some(credentials) } else { None }
+fn credentials(message: &ControlMessageOwned) -> Option<UnixCredentials> {
+    if let ControlMessageOwned::ScmCredentials(credentials) = message { Some(*credentials) } else { None }
 }
 
 impl AsFd for Notify {

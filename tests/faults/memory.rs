@@ -24,7 +24,7 @@ fn live(room: u64) -> Ended {
 fn least() -> u64 {
     let (mut little, mut enough) = (1 << 20, 1 << 28);
     while enough - little > STEP {
-        let middle = (little + enough) / 2 / STEP * STEP;
+        let middle = u64::midpoint(little, enough) / STEP * STEP;
         *(if lacked_nothing(&live(middle)) { &mut enough } else { &mut little }) = middle;
     }
     enough
