@@ -320,7 +320,8 @@ fn reclaim_at_the_limit_is_no_lack_of_memory() {
     let (container, leaf) = (top.join("c1"), top.join("c1/leaf"));
     fs::create_dir(&leaf).unwrap();
     write(container.join("cgroup.subtree_control"), "+memory");
-    write(container.join("memory.high"), &(1 << 20).to_string());
+    // Not by much: the further above, the longer a kernel makes it wait.
+    write(container.join("memory.high"), &(4 << 20).to_string());
     let validated = on_v2(guard.name()).validate().unwrap();
     let mut watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
 

@@ -104,6 +104,16 @@ fn the_exit_code_is_the_commands_or_says_what_went_wrong() {
 }
 
 #[test]
+fn a_caller_whose_process_group_is_in_another_pid_namespace_enters_all_the_same() {
+    need!("root", "unshare");
+    // The group is that of unshare, which has no number in there. [CR-152]
+    let inner = format!("sleep 300 & {} enter $! -- sh -c 'exit 7'; code=$?; kill $!; exit $code", minion());
+    let unshared = ["--pid", "--fork", "--mount-proc", "sh", "-c", &inner];
+    let output = Command::new("unshare").args(unshared).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(code(&output), 7, "{output:?}");
+}
+
+#[test]
 fn the_command_has_the_tasks_environment_and_directory_and_nothing_of_it_is_printed_by_minion() {
     need!("root");
     let task = Task::plain();
