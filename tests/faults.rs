@@ -12,6 +12,8 @@
 )]
 
 mod common;
+#[path = "faults/memory.rs"]
+mod memory;
 #[path = "faults/scenario.rs"]
 mod scenario;
 #[path = "faults/schedule.rs"]
@@ -38,6 +40,14 @@ fn whatever_fails_while_everything_is_told_to_stop_is_survived_or_told() {
     run(Scenario::Stop);
 }
 
+#[test]
+fn however_little_memory_there_is_the_end_is_seen_and_no_child_outlives_it() {
+    need!("prlimit");
+    let ends = memory::sweep();
+    eprintln!("room for addresses: {} lives: {ends:?}", ends.values().sum::<usize>());
+    assert!(ends.contains_key("exit status: 7") && ends.contains_key("exit status: 111"), "{ends:?}");
+}
+
 fn run(scenario: Scenario) {
     let wanted = std::env::var("MINION_FAULTS").unwrap_or_default();
     let counts = schedule::counts(&Stage::new().trace(scenario));
@@ -47,6 +57,9 @@ fn run(scenario: Scenario) {
     }
     let results = inject(scenario, &faults);
     summary(scenario, &faults, &results);
+    for (why, calls) in counts.left_alone() {
+        eprintln!("  left alone, {why}: {}", calls.join(", "));
+    }
     let bad: Vec<String> = faults
         .iter()
         .zip(&results)

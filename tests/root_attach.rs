@@ -5,7 +5,7 @@
 mod common;
 
 use common::look::Looked;
-use common::{CgroupGuard, DEADLINE, minion, wait_dead};
+use common::{CgroupGuard, DEADLINE, minion, unified, wait_dead};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ const CPU: &str = "/sys/fs/cgroup/cpu";
 const CPUSET: &str = "/sys/fs/cgroup/cpuset";
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
 const MEMORY: &str = "/sys/fs/cgroup/memory";
-const UNIFIED: &str = "/sys/fs/cgroup/unified";
 
 fn arguments(pid: i32, root: &str) -> Vec<String> {
     ["attach", &pid.to_string(), "--to=c1", "--json", &format!("--mesos-cgroup-prefix={root}")]
@@ -30,7 +29,7 @@ fn attach(pid: i32, root: &str, more: &[&str]) -> Output {
 
 /// The same where the cgroup2 mount is at /sys/fs/cgroup, as on a host without v1.
 fn attach_unified(pid: i32, root: &str) -> Output {
-    let script = "mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\"";
+    let script = "[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\"";
     Command::new("unshare")
         .args(["--mount", "sh", "-c", script, "sh", minion()])
         .args(arguments(pid, root))
@@ -98,7 +97,7 @@ fn only_one_hierarchy_is_written_to_when_only_one_is_named() {
 
 #[test]
 fn a_real_time_process_is_einval_in_a_v1_cpu_cgroup() {
-    need!("root", "v1");
+    need!("root", "v1", "rt");
     let guard = CgroupGuard::new(&[CPU, MEMORY], "/c1");
     let mut command = Command::new("chrt");
     let (looked, _) = Looked::start(command.args(["--fifo", "1", "bash", "-c", "echo ready; read -r x"]));
@@ -119,30 +118,18 @@ fn an_empty_cpuset_is_enospc() {
 
 /// The v2 container `c1` with its leaf, and the leaf's path.
 fn on_v2() -> (CgroupGuard, PathBuf) {
-    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
-    let leaf = Path::new(UNIFIED).join(guard.name()).join("c1/leaf");
+    let guard = CgroupGuard::new(&[unified()], "/c1/leaf");
+    let leaf = unified().join(guard.name()).join("c1/leaf");
     (guard, leaf)
 }
 
 #[test]
 fn a_leaf_whose_children_have_controllers_is_ebusy() {
-    need!("root", "v2");
-    let (guard, leaf) = on_v2();
-    let controllers = fs::read_to_string(Path::new(UNIFIED).join("cgroup.controllers")).unwrap();
-    let Some(controller) = controllers.split_ascii_whitespace().next() else {
-        return eprintln!("SKIP: no controller is free for v2 here");
-    };
-    let container = Path::new(UNIFIED).join(guard.name());
-    let own = fs::read_to_string(Path::new(UNIFIED).join("cgroup.subtree_control")).unwrap();
-    let enable = |cgroup: &Path| fs::write(cgroup.join("cgroup.subtree_control"), format!("+{controller}")).unwrap();
-    [Path::new(UNIFIED), &container, &container.join("c1"), &leaf].into_iter().for_each(enable);
+    need!("root", "v2", "v2enabled");
+    let (guard, _leaf) = on_v2();
+    guard.enable_memory(unified());
     let looked = Looked::waiting();
     let output = attach_unified(looked.pid(), guard.name());
-    if !own.contains(controller) {
-        let disable =
-            |cgroup: &Path| fs::write(cgroup.join("cgroup.subtree_control"), format!("-{controller}")).unwrap();
-        [&leaf, &container.join("c1"), &container, Path::new(UNIFIED)].into_iter().for_each(disable);
-    }
     refused(&output, "unified", libc::EBUSY, "cgroup.subtree_control");
 }
 

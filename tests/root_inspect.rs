@@ -12,7 +12,7 @@ mod resources;
 mod under_agent;
 
 use common::look::{Looked, Said, Stray, paste_into, why};
-use common::{CgroupGuard, minion};
+use common::{CgroupGuard, minion, unified};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,6 @@ const CPUSET: &str = "/sys/fs/cgroup/cpuset";
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
 const MEMORY: &str = "/sys/fs/cgroup/memory";
 const PIDS: &str = "/sys/fs/cgroup/pids";
-const UNIFIED: &str = "/sys/fs/cgroup/unified";
 
 /// Container `c1` in these hierarchies, and the flag that names its root.
 struct Container {
@@ -180,7 +179,7 @@ fn a_child_cgroup_is_found_with_what_an_agents_restart_makes_of_it() {
 
 /// `minion why` where the cgroup2 mount is at /sys/fs/cgroup, as on a host without v1.
 fn why_unified(pid: i32, prefix: &str) -> Said {
-    let script = "mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\"";
+    let script = "[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script, "sh", minion(), "why", &pid.to_string(), "--json", prefix]);
     Said::from(&command.output().unwrap())
@@ -198,8 +197,8 @@ fn paste_unified(said: &Said) {
 #[test]
 fn on_v2_the_inner_node_and_a_cgroup_below_the_leaf_are_told_apart() {
     need!("root", "v2");
-    let container = Container::new(&[UNIFIED]);
-    let inner = container.directory(UNIFIED);
+    let container = Container::new(&[unified().to_str().unwrap()]);
+    let inner = container.directory(unified().to_str().unwrap());
     fs::create_dir_all(inner.join("leaf/init")).unwrap();
     let looked = Looked::waiting();
     looked.enters_cgroup(&inner);

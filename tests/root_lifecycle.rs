@@ -169,11 +169,14 @@ fn grandchildren_that_hold_stderr_open_delay_nothing() {
 #[test]
 fn five_hundred_processes_and_those_that_keep_forking_all_end() {
     need!("root", "v1");
+    // A machine may say how many it can end within the grace: one emulated processor has enough to do with those that fork.
+    let many = std::env::var("MINION_TEST_CROWD").unwrap_or_else(|_| "forkloop=500,hop=4".to_owned());
+    let crowd = |more: &str| -> &'static str { format!("{many}{more}").leak() };
     check(&[
-        case("forkloop=500,hop=4", "", Cause::ToMinion(Signal::TERM), 0),
+        case(crowd(""), "", Cause::ToMinion(Signal::TERM), 0),
         // A second for the killing: on a busy machine stopping them all takes half of that.
-        case("forkloop=500,hop=4,stubborn,ignore-term", "hop=2,stubborn", Cause::ToMinion(Signal::TERM), 0),
-        slow("", "forkloop=500,hop=4,stubborn", Cause::Message, 0),
+        case(crowd(",stubborn,ignore-term"), "hop=2,stubborn", Cause::ToMinion(Signal::TERM), 0),
+        slow("", crowd(",stubborn"), Cause::Message, 0),
     ]);
 }
 

@@ -6,14 +6,23 @@ mod common;
 
 use common::logs::{KEEP, Logs, content, files, lines, names, whole, write_all};
 use minion::log::{Policy, Report};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A directory on a small tmpfs that only this thread, and those it starts, can see. It is gone with them.
-fn small_disk(size: &str) -> (tempfile::TempDir, PathBuf) {
+/// Where the small disk is mounted. Without the unmount the directory below it would stay: a mount point cannot be removed.
+struct Point(tempfile::TempDir);
+
+impl Drop for Point {
+    fn drop(&mut self) {
+        let _ = unmount(self.0.path(), UnmountFlags::DETACH);
+    }
+}
+
+/// A directory on a small tmpfs that only this thread, and those it starts, can see.
+fn small_disk(size: &str) -> (Point, PathBuf) {
     nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).unwrap();
     let point = common::logs::sandbox();
@@ -21,7 +30,7 @@ fn small_disk(size: &str) -> (tempfile::TempDir, PathBuf) {
     mount("tmpfs", point.path(), "tmpfs", MountFlags::empty(), options.as_c_str()).unwrap();
     let directory = point.path().join("sandbox");
     fs::create_dir(&directory).unwrap();
-    (point, directory)
+    (Point(point), directory)
 }
 
 /// Fills what is left of the disk, to the last byte.

@@ -5,6 +5,7 @@ use super::reactor::Source;
 use crate::error::{During, Error, Result};
 use crate::process::tree;
 use crate::task::state::Event;
+use crate::task::word::Word;
 use crate::task::{Input, TaskId};
 use nix::cmsg_space;
 use nix::sys::socket::{
@@ -19,8 +20,6 @@ use tracing::{debug, info, warn};
 
 /// So many messages are read in one wake: one that floods must not hold up the others.
 const MESSAGES_PER_WAKE: usize = 16;
-/// The longest status that is kept, in bytes.
-const LONGEST_STATUS: usize = 256;
 /// A status that changes faster than this is kept and not written to the log each time.
 const STATUS_PAUSE: Duration = Duration::from_secs(1);
 
@@ -77,7 +76,10 @@ impl Notify {
             let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;
             match recvmsg::<()>(self.socket.as_raw_fd(), &mut slices, Some(&mut space), flags) {
                 Ok(received) => {
-                    break (received.bytes, received.cmsgs().ok().into_iter().flatten().find_map(credentials));
+                    break (
+                        received.bytes,
+                        received.cmsgs().ok().into_iter().flatten().find_map(|message| credentials(&message)),
+                    );
                 }
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(_) => return None,
@@ -88,8 +90,8 @@ impl Notify {
     }
 }
 
-fn credentials(message: ControlMessageOwned) -> Option<UnixCredentials> {
-    if let ControlMessageOwned::ScmCredentials(credentials) = message { Some(credentials) } else { None }
+fn credentials(message: &ControlMessageOwned) -> Option<UnixCredentials> {
+    if let ControlMessageOwned::ScmCredentials(credentials) = message { Some(*credentials) } else { None }
 }
 
 impl AsFd for Notify {
@@ -132,23 +134,23 @@ impl Supervisor {
 
     fn take_word(&mut self, task: TaskId, line: &str) {
         let slot = &mut self.slots[task];
-        match line.split_once('=') {
-            Some(("READY", "1")) => self.inputs.push_back(Input::Task(task, Event::Ready)),
-            Some(("WATCHDOG", "1")) => self.inputs.push_back(Input::Task(task, Event::Alive)),
-            Some(("STATUS", status)) => {
-                slot.status = status.chars().filter(|c| !c.is_control()).take(LONGEST_STATUS).collect();
+        match Word::of(line) {
+            Word::Ready => self.inputs.push_back(Input::Task(task, Event::Ready)),
+            Word::Alive => self.inputs.push_back(Input::Task(task, Event::Alive)),
+            Word::Status(status) => {
+                slot.status = status;
                 let Some(notify) = &mut slot.notify else { return };
                 if notify.status_told.is_none_or(|told| told.elapsed() >= STATUS_PAUSE) {
                     notify.status_told = Some(Instant::now());
                     info!(task = %slot.spec.name, "says: {}", slot.status);
                 }
             }
-            Some(("MAINPID", pid)) => {
+            Word::MainPid(pid) => {
                 if let Some(run) = &mut slot.run {
-                    run.announced = pid.parse().ok().filter(|pid| *pid != run.pid);
+                    run.announced = pid.filter(|pid| *pid != run.pid);
                 }
             }
-            Some(_) | None => debug!(task = %slot.spec.name, "said {line:?}, which means nothing here"),
+            Word::Other => debug!(task = %slot.spec.name, "said {line:?}, which means nothing here"),
         }
     }
 

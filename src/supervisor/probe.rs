@@ -9,6 +9,7 @@ use crate::process::{Pidfd, WaitStatus, reap};
 use crate::task::spec::{Probe, ReadyWay};
 use crate::task::state::{Event, Part};
 use crate::task::watch::Purpose;
+use crate::task::word::http_status;
 use crate::task::{Input, TaskId};
 use rustix::event::epoll::EventFlags;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -213,16 +214,6 @@ fn read_reply(socket: OwnedFd, mut reply: Vec<u8>) -> Answer {
     }
 }
 
-/// The status of `HTTP/1.1 200 OK`.
-fn http_status(reply: &[u8]) -> Option<u16> {
-    let words = reply.strip_prefix(b"HTTP/")?;
-    let mut words = words.split(u8::is_ascii_whitespace).skip(1);
-    let status = words.next()?;
-    // Three digits and what ends them: a torn status is none yet.
-    words.next()?;
-    std::str::from_utf8(status).ok()?.parse().ok()
-}
-
 fn exited(child: Pidfd, connects_to: Option<PathBuf>) -> Answer {
     match (child.reap(), connects_to) {
         (Ok(None), connects_to) => Answer::Open(Question::Running { child, connects_to }),
@@ -237,18 +228,5 @@ fn exited(child: Pidfd, connects_to: Option<PathBuf>) -> Answer {
             let _ = reap::reap(child.pid());
             Answer::Bad(format!("wait for the command: {cause}"))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_status_of_a_reply() {
-        assert_eq!(http_status(b"HTTP/1.1 200 OK\r\n"), Some(200));
-        assert_eq!(http_status(b"HTTP/1.0 503 "), Some(503));
-        assert_eq!(http_status(b"HTTP/1.0 50"), None);
-        assert_eq!(http_status(b"SSH-2.0-x y z"), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The life of a task, decided purely: no I/O, no process, time as an argument.
 //!
 //! [`spec`] describes a task, [`state`] and [`life`] are one life, [`watch`] its readiness and health, [`core`] and
-//! [`ending`] all lives together ([`input`] goes in and comes out), [`exit`] and [`outcome`] how they end. The supervisor turns readiness of fds into inputs and outputs into system
-//! calls, and `tests/core_property.rs` runs the same core under a simulated clock.
+//! [`ending`] all lives together ([`input`] goes in and comes out), [`exit`] and [`outcome`] how they end, [`word`] what a
+//! task says. The supervisor turns readiness of fds into inputs and outputs into system calls, and `tests/core_property.rs` runs the same core under a simulated clock.
 
 pub mod core;
 pub mod ending;
@@ -15,6 +15,7 @@ pub mod outcome;
 pub mod spec;
 pub mod state;
 pub mod watch;
+pub mod word;
 
 pub use core::Core;
 pub use exit::Exit;

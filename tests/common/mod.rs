@@ -33,7 +33,8 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 /// Returns from the test, loudly, when the machine lacks what it needs; fails where `MINION_TEST_REQUIRE` names it.
 ///
 /// `need!("root")`, `need!("root", "v1")`: root, v1 (cgroup v1 hierarchies), v2 (a cgroup2 mount), v2memory (and it has the
-/// memory controller), mountns, userns (user namespaces, for nobody too), `prometheus_client` (its Python module).
+/// memory controller), v2enabled (and its root gives that to its children), rt (v1 cpu cgroups budget real-time processes),
+/// mountns, userns (user namespaces, for nobody too), `prometheus_client` (its Python module).
 #[macro_export]
 macro_rules! need {
     ($($what:literal),+) => {
@@ -57,17 +58,16 @@ pub fn has(what: &str) -> Result<(), String> {
         "root" => rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "not root".to_owned()),
         "v1" => there("/sys/fs/cgroup/freezer/cgroup.procs"),
         "v2" => there(&unified().join("cgroup.controllers").to_string_lossy()),
-        "v2memory" => {
-            let file = unified().join("cgroup.controllers");
-            let offered = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-            let there = offered.split_ascii_whitespace().any(|one| one == "memory");
-            there.then_some(()).ok_or_else(|| format!("{} says {:?}", file.display(), offered.trim()))
-        }
+        "v2memory" => names_memory(&unified().join("cgroup.controllers")),
+        "v2enabled" => names_memory(&unified().join("cgroup.subtree_control")),
+        "rt" => there("/sys/fs/cgroup/cpu/cpu.rt_runtime_us"),
         "mountns" => there("/proc/self/ns/mnt"),
         "prometheus_client" => python_with("prometheus_client").map(drop),
         "nobody" => nobody_may_run(minion()),
         "userns" => user_namespaces(),
-        tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "python3" | "mkfs.ext4") => in_path(tool),
+        tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "prlimit" | "python3" | "mkfs.ext4") => {
+            in_path(tool)
+        }
         other => panic!("no such need: {other}"),
     }
 }
@@ -80,6 +80,13 @@ pub fn python_with(module: &str) -> Result<&'static str, String> {
     };
     let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| imports(python));
     found.ok_or_else(|| format!("no python3 has {module}: sh tests/setup"))
+}
+
+/// Whether a cgroup2 list of controllers has memory in it.
+fn names_memory(file: &Path) -> Result<(), String> {
+    let listed = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let there = listed.split_ascii_whitespace().any(|one| one == "memory");
+    there.then_some(()).ok_or_else(|| format!("{} says {:?}", file.display(), listed.trim()))
 }
 
 /// Whether user nobody may execute a program, which a home that is closed to others prevents.
@@ -169,6 +176,18 @@ impl CgroupGuard {
             }
         }
         guard
+    }
+
+    /// Gives the memory controller to the children of every cgroup that it made in this cgroup2 hierarchy.
+    pub fn enable_memory(&self, hierarchy: &Path) {
+        let mut directory = hierarchy.join(&self.name);
+        loop {
+            let file = directory.join("cgroup.subtree_control");
+            fs::write(&file, "+memory").unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            let below = fs::read_dir(&directory).unwrap().flatten().find(|entry| entry.path().is_dir());
+            let Some(below) = below else { return };
+            directory = below.path();
+        }
     }
 
     /// The name at the top of each hierarchy: what `--mesos-cgroup-prefix` takes.

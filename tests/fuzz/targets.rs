@@ -4,6 +4,8 @@
 mod config;
 #[path = "targets/core.rs"]
 mod core;
+#[path = "targets/heard.rs"]
+mod heard;
 
 use minion::cgroup::{self, Sources};
 use minion::cli::{self, Command};
@@ -29,6 +31,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("cgroup", membership),
     ("kubeconfig", kubeconfig),
     ("config", config::file),
+    ("environment-file", config::environment_file),
+    ("environment", heard::environment),
+    ("notify", heard::notification),
+    ("http", heard::reply),
+    ("cgroup-path", heard::cgroup_path),
+    ("time", heard::time),
     ("stat", stat_lines),
     ("control", requests),
     ("core", core::events),

@@ -55,7 +55,7 @@ fn an_empty_cpuset_is_found_and_is_why_it_is_outside() {
 
 #[test]
 fn a_real_time_process_outside_of_the_cpu_cgroup_is_explained() {
-    need!("root", "v1");
+    need!("root", "v1", "rt");
     let container = Container::new(&[FREEZER, CPU]);
     let mut command = Command::new("chrt");
     let (looked, _) = Looked::start(command.args(["--rr", "1", "bash", "-c", "echo ready; read -r x"]));
@@ -109,7 +109,11 @@ fn a_container_that_is_almost_out_of_memory_is_found() {
     let memory = container.directory(MEMORY);
     write(&memory.join("memory.limit_in_bytes"), "67108864");
     let file = format!("/dev/shm/{}", container.guard.name());
-    let fill = format!("echo $$ > {}/cgroup.procs; head -c 65000000 /dev/zero > {file}; echo ready", memory.display());
+    // 62 MiB of 64.
+    let fill = format!(
+        "echo $$ > {}/cgroup.procs; dd if=/dev/zero of={file} bs=64k count=992 2>/dev/null; echo ready",
+        memory.display()
+    );
     let (looked, _) = Looked::script(&fill);
     let said = container.why(&looked);
     fs::remove_file(file).unwrap();

@@ -18,7 +18,8 @@ SUITES = [
     ("debian", "trixie"), ("debian-security", "trixie-security"),              # 6.12, qemu, busybox
     ("debian", "trixie-backports"),                                            # the newest
 ]
-TOOLS = ["qemu-system-x86", "busybox-static", "util-linux", "dash", "bash"]
+TOOLS = ["qemu-system-x86", "busybox-static", "util-linux", "bsdutils", "dash", "bash", "procps", "strace"]
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEEP_FOR = 7 * 24 * 3600  # seconds until the mirror is asked again; versions rotate out of it, so none is pinned
 
 
@@ -59,6 +60,19 @@ class Packages:
 
     def busybox(self):
         return next(path for path in (self.tools / "usr/bin/busybox", self.tools / "bin/busybox") if path.exists())
+
+    def programs(self, *names):
+        """Name in a machine -> file, for these programs, the libraries that they need and the loader."""
+        loader = self.tools / "usr/lib64/ld-linux-x86-64.so.2"
+        found = {"lib64/ld-linux-x86-64.so.2": loader.resolve()}
+        for name in names:
+            program = next(self.tools.glob(f"usr/*bin/{name}"))
+            found[f"usr/bin/{name}"] = program.resolve()
+            listed = subprocess.run([loader, "--library-path", self.tools / LIBRARIES, "--list", program],
+                                    stdout=subprocess.PIPE, text=True, check=True).stdout
+            for library, path in re.findall(r"(\S+) => (\S+)", listed):
+                found[f"lib/x86_64-linux-gnu/{library}"] = Path(path).resolve()
+        return found
 
     def _configure(self):
         for below in ("lists/partial", "archives/partial"):

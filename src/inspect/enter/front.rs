@@ -6,6 +6,7 @@ use crate::error::{During, Error, Result};
 use crate::process::signals::Signals;
 use crate::process::{Pidfd, WaitStatus};
 use nix::sys::signal::{Signal, raise};
+use nix::unistd::{getpgrp, getpid};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -21,8 +22,7 @@ pub(super) fn stand(request: &Request) -> Result<Ending> {
     let signals = Signals::take_over()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).during("become", "a subreaper")?;
     // Not to lend it: the keeper does, and takes it back, unless it is killed.
-    let own = |pid: rustix::process::Pid| pid.as_raw_nonzero().get();
-    let terminal = Terminal::hand_over(own(rustix::process::getpid()), own(rustix::process::getpgrp()));
+    let terminal = Terminal::hand_over(getpid().as_raw(), getpgrp().as_raw());
     let mark =
         format!("{}.{}", std::process::id(), rustix::time::clock_gettime(rustix::time::ClockId::Monotonic).tv_nsec);
     let mut command = Command::new("/proc/self/exe");

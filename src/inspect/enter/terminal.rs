@@ -1,6 +1,6 @@
 //! The terminal, for as long as the command has it. Its size is its own; who is in the foreground, and its modes, are ours.
 
-use rustix::process::{Pid, getpgid};
+use rustix::process::Pid;
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
 /// The terminal on standard input, where we had it.
@@ -22,7 +22,9 @@ impl Terminal {
     /// background. Our own group never has the terminal; SIGTTOU is blocked, as all signals are, so we may give it away.
     pub(super) fn hand_over(front: i32, command: i32) -> Self {
         let stdin = rustix::stdio::stdin();
-        let owner = || getpgid(Pid::from_raw(front)).ok().filter(|group| tcgetpgrp(stdin) == Ok(*group));
+        // A group of another pid namespace is 0, which a Pid of rustix cannot be. [CR-152]
+        let group = || nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(front))).ok();
+        let owner = || Pid::from_raw(group()?.as_raw()).filter(|group| tcgetpgrp(stdin) == Ok(*group));
         let lend = |owner: Pid| {
             let command = Pid::from_raw(command)?;
             let modes = tcgetattr(stdin).ok()?;

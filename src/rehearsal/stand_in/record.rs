@@ -40,11 +40,10 @@ fn environment() -> Map<String, Value> {
 }
 
 fn ids() -> Value {
-    let pid = |id: Option<rustix::process::Pid>| id.map_or(0, |id| id.as_raw_nonzero().get());
     json!({
-        "parent": pid(rustix::process::getppid()),
-        "group": pid(Some(rustix::process::getpgrp())),
-        "session": pid(rustix::process::getsid(None).ok()),
+        "parent": nix::unistd::getppid().as_raw(),
+        "group": nix::unistd::getpgrp().as_raw(),
+        "session": nix::unistd::getsid(None).map_or(0, nix::unistd::Pid::as_raw),
         "uid": rustix::process::getuid().as_raw(),
     })
 }

@@ -2,6 +2,7 @@
 
 use minion::config::{self, Context, Loaded, Problem};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,8 +18,34 @@ pub fn file(data: &[u8]) {
     }
 }
 
+/// The file that a task's variables come from: each line that counts is a variable of the task, or the error names the line.
+pub fn environment_file(data: &[u8]) {
+    const TEXT: &str = "[executor]\ncommand = [\"/x\"]\nenvironment-file = \"e\"\n";
+    match load_with(TEXT, data, |_, _| ()) {
+        Err(problems) => {
+            refused(TEXT, &problems);
+            assert!(problems.iter().all(|problem| problem.line == Some(3)), "{}", problems[0]);
+        }
+        Ok((loaded, ())) => {
+            for (name, value) in loaded.tasks.iter().flat_map(|task| &task.env) {
+                let odd = |byte: &u8| *byte == b'=' || byte.is_ascii_whitespace();
+                assert!(!name.is_empty() && !name.as_bytes().iter().any(odd), "{name:?}");
+                assert!(!value.as_bytes().contains(&0) && !value.as_bytes().contains(&b'\n'), "{value:?}");
+            }
+        }
+    }
+}
+
 /// On a machine that has every program, and the same text in every file.
 fn load<R>(text: &str, then: impl FnOnce(&Context<'_>, &Loaded) -> R) -> Result<(Loaded, R), Vec<Problem>> {
+    load_with(text, b"kube:x:7:8:\n# A=1\n", then)
+}
+
+fn load_with<R>(
+    text: &str,
+    file: &[u8],
+    then: impl FnOnce(&Context<'_>, &Loaded) -> R,
+) -> Result<(Loaded, R), Vec<Problem>> {
     let environment: Vec<(OsString, OsString)> = vec![("PATH".into(), "/bin".into())];
     let context = Context {
         environment: &environment,
@@ -26,7 +53,7 @@ fn load<R>(text: &str, then: impl FnOnce(&Context<'_>, &Loaded) -> R) -> Result<
         command: &[],
         restart_delay: Duration::from_secs(5),
         restart_delay_max: Duration::from_secs(60),
-        read: &|_| Ok(b"kube:x:7:8:\n# A=1\n".to_vec()),
+        read: &|_| Ok(file.to_vec()),
         is_executable: &|_| true,
     };
     let loaded = config::load(text, Path::new("f"), &context)?;
