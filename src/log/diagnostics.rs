@@ -113,9 +113,12 @@ impl Diagnostics {
         }
     }
 
-    /// The log thread hangs in its disk. Stderr may be on the same: from now on only a thread that may hang as well writes.
+    /// The log thread hangs in its disk. Where stderr is a file, it may be on the same: from now on only a thread that may hang
+    /// as well writes.
     pub(super) fn distrust(&self) {
-        self.0.hung.store(true, Ordering::Release);
+        // Whoever holds the sink hangs in it.
+        let may_hang = self.0.sink.try_lock().map_or(true, |sink| sink.is_file());
+        self.0.hung.store(may_hang, Ordering::Release);
     }
 
     /// For the log thread: from now on it writes, or no longer.

@@ -56,6 +56,11 @@ impl Sink {
         self.stderr.as_ref().map(|(fd, _)| fd.as_fd())
     }
 
+    /// Whether a write may last as long as a disk hangs.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.stderr, Some((_, Kind::File)))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.done == self.lines.len()
     }

@@ -77,6 +77,11 @@ impl Server {
         Ok(Self { epoll, socket, clients: Vec::new(), last: LISTENER, deaf: false, seq: 0 })
     }
 
+    /// Closes everything, and leaves the file of the socket where it is.
+    pub fn leave(mut self) {
+        self.socket.leave_file();
+    }
+
     /// The number of the last event that happened before anybody could listen.
     pub fn count_from(&mut self, seq: u64) {
         self.seq = seq;

@@ -17,9 +17,9 @@ const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 pub(super) struct Socket {
     listener: OwnedFd,
     directory: OwnedFd,
-    /// Device and inode of the file. They mean this one as long as the listener is open: it holds the inode, also when the
-    /// name is gone.
-    file: (u64, u64),
+    /// Device and inode of the file, unless it is to stay. They mean this one as long as the listener is open: it holds the
+    /// inode, also when the name is gone.
+    file: Option<(u64, u64)>,
 }
 
 impl Socket {
@@ -43,7 +43,14 @@ impl Socket {
         .during("make", SOCKET)?;
         let file = statat(&directory, SOCKET, AtFlags::SYMLINK_NOFOLLOW).during("look at", SOCKET)?;
         listen(&listener, BACKLOG).during("listen on", SOCKET)?;
-        Ok(Self { listener, directory, file: identity(&file) })
+        Ok(Self { listener, directory, file: Some(identity(&file)) })
+    }
+}
+
+impl Socket {
+    /// The file is not touched any more.
+    pub(super) fn leave_file(&mut self) {
+        self.file = None;
     }
 }
 
@@ -55,8 +62,9 @@ impl AsFd for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        let Some(own) = self.file else { return };
         let now = statat(&self.directory, SOCKET, AtFlags::SYMLINK_NOFOLLOW);
-        if now.is_ok_and(|file| identity(&file) == self.file) {
+        if now.is_ok_and(|file| identity(&file) == own) {
             // Best effort: a socket that stays is dead, and the next minion replaces it.
             let _ = unlinkat(&self.directory, SOCKET, AtFlags::empty());
         }

@@ -75,7 +75,9 @@ impl Supervisor {
 
     /// Goes away without removing the file of the socket: its disk hangs, and a dead socket is replaced by the next minion.
     pub(super) fn leave_desk(&mut self) {
-        std::mem::forget(self.desk.server.take());
+        if let Some(server) = self.desk.server.take() {
+            server.leave();
+        }
     }
 
     /// Serves those who have something to say; bounded.
