@@ -37,7 +37,7 @@ fn stop_keeps_a_helper_down_until_start() {
     assert!(wait_dead(up.proxy, Instant::now() + DEADLINE));
     let (code, screen, _) = up.cli(&["status"]);
     assert_eq!(code, 1, "a helper that is down wants attention");
-    assert!(screen.contains("proxy is kept down by a command; minion start proxy"), "{screen}");
+    assert!(screen.contains("proxy is kept down by a command; minion start proxy --target="), "{screen}");
     assert_eq!(up.cli(&["stop", "proxy"]).1, "proxy is down already\n");
     assert_eq!(up.cli(&["start", "proxy"]).1, "proxy was started\n");
     assert!(up.events.next().starts_with("proxy "));

@@ -16,11 +16,11 @@ pub(super) fn of(status: &Status) -> Vec<String> {
         let times = if kills == 1 { "once".to_owned() } else { format!("{kills} times") };
         findings.push(format!("the kernel killed for lack of memory in this container, {times} so far"));
     }
-    status.tasks.iter().for_each(|task| of_task(task, &mut findings));
+    status.tasks.iter().for_each(|task| of_task(task, status.pid, &mut findings));
     findings
 }
 
-fn of_task(task: &Task, findings: &mut Vec<String>) {
+fn of_task(task: &Task, minion: i32, findings: &mut Vec<String>) {
     let name = &task.name;
     let last = task.last_exit.as_ref().map_or_else(String::new, |exit| format!("; it {}", verb(&exit.text)));
     match task.state.as_str() {
@@ -29,7 +29,9 @@ fn of_task(task: &Task, findings: &mut Vec<String>) {
             let wait = seconds(task.starts_in_seconds.unwrap_or(0.0));
             findings.push(format!("{name} does not run, and starts again in {wait}{last}"));
         }
-        "down" => findings.push(format!("{name} is kept down by a command; minion start {name}")),
+        "down" => {
+            findings.push(format!("{name} is kept down by a command; minion start {name} --target={minion} starts it"))
+        }
         // One that did its work and was not to run again is as it should be.
         "ended" if task.last_exit.as_ref().is_some_and(|exit| exit.code == 0) => {}
         "ended" => findings.push(format!("{name} has ended and does not start again{last}")),
