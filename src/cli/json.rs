@@ -97,8 +97,10 @@ pub(super) static DOCTOR: Schema = Schema {
     ],
 };
 
-const FINDINGS: (&str, &str) =
-    ("processes[].findings[]", "kind (a stable word), level (note, warning, problem), expected, actual, cause, remedy");
+const FINDINGS: (&str, &str) = (
+    "processes[].findings[]",
+    "kind (a stable word), level (note, warning, problem), expected, actual, cause, remedy, commands (to paste)",
+);
 const LOOKED_AT: (&str, &str) = ("", "schema, asked (the word), container (where one was asked for), processes");
 const ITS_CONTAINER: (&str, &str) = ("container", "id, members (pids), cgroups");
 const ITS_CGROUPS: (&str, &str) = ("container.cgroups[]", "hierarchy, directory, pids (how many)");
@@ -177,7 +179,7 @@ pub(super) static CONTAINERS: Schema = Schema {
         (
             "findings[]",
             "kind (drift, escaped, orphan, minion-gone, empty, recovery-hazard, leftover, foreign-cgroup), severity (note, \
-             warning, problem), container, pids, cgroup, text, remedy",
+             warning, problem), container, pids, cgroup, text, remedy, commands (to paste)",
         ),
         ("took", "trees_us, proc_us (microseconds)"),
     ],
