@@ -281,7 +281,7 @@ fn completions(args: Vec<OsString>) -> Result<Command, Usage> {
         Some("bash") => Ok(Command::Completions(complete::bash())),
         Some("zsh") => Ok(Command::Completions(complete::zsh())),
         Some("fish") => Ok(Command::Completions(complete::fish())),
-        _ => Err(Usage::new(format!("completions: no such shell: {shell:?}"), HINT)),
+        _ => Err(Usage::word("completions: no such shell", shell, HINT)),
     }
 }
 
@@ -318,7 +318,7 @@ pub(super) fn read<O>(
     if let Plain::Words(words) = &plain
         && let Some(stray) = words.get(most)
     {
-        return Err(Usage::new(format!("stray word: {stray:?}"), format!("minion {name} {}", row.synopsis)));
+        return Err(Usage::word("stray word", stray, format!("minion {name} {}", row.synopsis)));
     }
     Ok(plain)
 }
@@ -335,5 +335,5 @@ pub(super) fn named(name: &OsStr) -> Result<&'static Row, Usage> {
         Some(near) => format!("did you mean minion {near}?"),
         None => "minion --help lists the commands".to_owned(),
     };
-    Err(Usage::new(format!("no such command: {name:?}"), hint))
+    Err(Usage::word("no such command", name, hint))
 }

@@ -8,7 +8,7 @@ use super::word::{Dashed, Word, Words};
 use super::{help, version_text};
 use crate::hyperkube::executor;
 use crate::hyperkube::value::{self, Kind};
-use crate::mesos::is_secret;
+use crate::mesos::secret::{is_secret, shown_word};
 use crate::near;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -175,7 +175,7 @@ impl Partition {
     /// A word that belongs to no flag, with the likeliest reason.
     fn stray(&self, word: &OsStr) -> Usage {
         // Bytes that are not text are shown escaped, a plain word as it would be typed.
-        let typed = word.to_str().map_or_else(|| format!("{word:?}"), str::to_owned);
+        let typed = shown_word(word).into_string().unwrap_or_else(|shown| format!("{shown:?}"));
         let hint = match &self.before {
             Before::Unknown(flag) if is_secret(flag) => {
                 return Usage::new(
@@ -189,7 +189,7 @@ impl Partition {
             }
             Before::Complete => "minion run takes flags only; words for the executor go behind --".to_owned(),
         };
-        Usage::new(format!("stray word: {word:?}"), hint)
+        Usage::word("stray word", word, hint)
     }
 
     fn finish(mut self) -> RunOptions {
@@ -224,7 +224,7 @@ fn is_long_with_one_dash(dashed: &Dashed) -> bool {
 }
 
 pub(super) fn one_dash(dashed: &Dashed) -> Usage {
-    let raw = &dashed.raw;
+    let raw = shown_word(&dashed.raw);
     if dashed.value.is_none() {
         return Usage::new(format!("{raw:?}: no such flag"), "minion --help lists the flags");
     }

@@ -84,7 +84,7 @@ pub(super) fn parse(row: &'static Row, mut args: Vec<OsString>) -> Result<Comman
         Plain::Words(words) => {
             if let Some(stray) = words.first() {
                 let hint = "the executor and its arguments stand behind --: minion supervise -- COMMAND [ARGS]";
-                return Err(Usage::new(format!("stray word: {stray:?}"), hint));
+                return Err(Usage::word("stray word", stray, hint));
             }
         }
     }

@@ -204,7 +204,7 @@ fn attach(args: Vec<OsString>) -> Result<Command, Usage> {
         Plain::Instead(command) => return Ok(command),
     };
     let word = only_word("attach", &words, "PID --to CONTAINER")?;
-    options.pid = word.parse().map_err(|_| Usage::new(format!("attach: not a pid: {word:?}"), HINT))?;
+    options.pid = word.parse().map_err(|_| Usage::word("attach: not a pid", OsStr::new(word), HINT))?;
     if options.container.is_empty() {
         return Err(Usage::new("attach: no container", HINT));
     }
@@ -215,5 +215,5 @@ fn only_word<'a>(name: &str, words: &'a [OsString], synopsis: &str) -> Result<&'
     let hint = || format!("minion {name} {synopsis}");
     let word = words.first().ok_or_else(|| Usage::new(format!("{name}: nothing to look at"), hint()))?;
     let text = OsStr::to_str(word).filter(|text| !text.is_empty());
-    text.ok_or_else(|| Usage::new(format!("{name}: no such thing: {word:?}"), hint()))
+    text.ok_or_else(|| Usage::word(&format!("{name}: no such thing"), word, hint()))
 }

@@ -1,10 +1,11 @@
 //! A command line that cannot be understood.
 
 use crate::hyperkube::value::Refusal;
+use crate::mesos::secret;
 use std::ffi::OsStr;
 use std::fmt;
 
-/// What is wrong with a command line, and one hint. Exit code 100.
+/// What is wrong with a command line, and one hint, without the secrets that were typed. Exit code 100. [ME-04]
 ///
 /// ```text
 /// minion: --max-log-size: not a quantity: "x"
@@ -23,12 +24,19 @@ impl Usage {
 
     /// A value that its flag does not take. `flag` is spelled as on the command line.
     pub(super) fn refused(flag: &str, value: &OsStr, refusal: Refusal) -> Self {
-        Self::new(format!("{flag}: {}: {value:?}", refusal.wrong), format!("{flag} takes {}", refusal.takes))
+        let shown = secret::shown_variable(flag, value);
+        Self::new(format!("{flag}: {}: {shown:?}", refusal.wrong), format!("{flag} takes {}", refusal.takes))
+    }
+
+    /// A word that does not do where it stands.
+    pub(super) fn word(what: &str, word: &OsStr, hint: impl Into<String>) -> Self {
+        Self::new(format!("{what}: {:?}", secret::shown_word(word)), hint)
     }
 }
 
 /// A flag is printed as it was typed, and may hold what would break the line or steer a terminal: that is escaped.
 fn one_line(text: String) -> String {
+    let text = secret::without_userinfo(&text);
     if !text.contains(char::is_control) {
         return text;
     }

@@ -166,7 +166,7 @@ fn logs(args: Vec<OsString>) -> Result<Command, Usage> {
     };
     let word = words.first().ok_or_else(|| Usage::new("logs: no task", HINT))?;
     let name = word.to_str().filter(|name| !name.is_empty() && !name.contains('/') && !name.starts_with('.'));
-    name.ok_or_else(|| Usage::new(format!("logs: no name of a task: {word:?}"), HINT))?.clone_into(&mut options.task);
+    name.ok_or_else(|| Usage::word("logs: no name of a task", word, HINT))?.clone_into(&mut options.task);
     Ok(Command::Logs(options))
 }
 
@@ -187,7 +187,7 @@ fn enter_as(mark: Option<String>, args: Vec<OsString>) -> Result<Command, Usage>
     };
     let word = words.first().ok_or_else(|| Usage::new("enter: no task and no pid", HINT))?;
     let target = word.to_str().filter(|target| !target.is_empty());
-    target.ok_or_else(|| Usage::new(format!("enter: no such thing: {word:?}"), HINT))?.clone_into(&mut options.target);
+    target.ok_or_else(|| Usage::word("enter: no such thing", word, HINT))?.clone_into(&mut options.target);
     Ok(Command::Enter(options))
 }
 

@@ -30,6 +30,7 @@ pub use plan::plan;
 pub use print::{Printed, print};
 pub use schema::schema;
 
+use crate::mesos::secret;
 use crate::task::spec::LogSettings;
 use crate::task::{Role, TaskSpec};
 use draft::{Document, Task};
@@ -132,7 +133,8 @@ fn executor_command(draft: &Task, context: &Context<'_>, findings: &mut Findings
         (None, given) => given.to_vec(),
         (Some(written), []) => words(written),
         (Some(written), given) => {
-            let message = format!("command: the command line names the executor too: {:?}", given[0]);
+            let first = secret::shown_word(&given[0]);
+            let message = format!("command: the command line names the executor too: {first:?}");
             findings.add(written.at, message, "leave one of them out");
             Vec::new()
         }

@@ -1,5 +1,6 @@
 //! Where something stands in the file, and what is wrong there.
 
+use crate::mesos::secret;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -105,6 +106,8 @@ impl<'a> Findings<'a> {
 
     fn push(&mut self, at: usize, message: String, hint: String, fault: Fault) {
         let (line, column) = self.place(at);
+        // A message quotes what it does not like. [ME-04]
+        let message = secret::without_userinfo(&message);
         let file = self.file.to_owned();
         // What the command line gave is not in the text.
         let line = (!self.text.is_empty()).then_some(line);

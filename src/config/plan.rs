@@ -4,17 +4,17 @@ use super::order;
 use super::value::RESOURCES;
 use super::{Context, Keeping, Loaded, layered};
 use crate::hyperkube::duration::GoDuration;
-use crate::mesos::is_secret;
+use crate::mesos::secret;
 use crate::task::spec::{Health, Hook, Limited, LogSettings, Probe, ReadyWay, StdoutMode};
 use crate::task::{Restart, Role, TaskSpec};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The width of the names on the left.
 const COLUMN: usize = 15;
 
-/// The plan as text: a block a task. Values of variables that are a secret by name are not in it.
+/// The plan as text: a block a task. Secrets are not in it. [ME-04]
 pub fn plan(loaded: &Loaded, context: &Context<'_>) -> String {
     let waves = order::waves(&loaded.tasks);
     let mut text = format!("{} in {}\n", count(loaded.tasks.len(), "task"), count(waves.len(), "step"));
@@ -88,7 +88,7 @@ fn words(words: &[OsString]) -> String {
     if words.is_empty() {
         return "none".to_owned();
     }
-    let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let quoted: Vec<String> = secret::shown(words).iter().map(|word| format!("{word:?}")).collect();
     quoted.join(" ")
 }
 
@@ -99,8 +99,8 @@ fn environment(task: &TaskSpec, inherited: &[(OsString, OsString)]) -> String {
     let own = task.env.iter().filter(|variable| !inherited.contains(variable));
     let shown: Vec<String> = own
         .map(|(name, value)| {
-            let name = name.display();
-            if is_secret(name.to_string()) { format!("{name}=<secret>") } else { format!("{name}={value:?}") }
+            let (shown, name) = (secret::shown_variable(name, value), name.display());
+            if shown == secret::MARK { format!("{name}={}", secret::MARK) } else { format!("{name}={shown:?}") }
         })
         .collect();
     if shown.is_empty() { base.to_owned() } else { format!("{base}, {}", shown.join(" ")) }
@@ -135,7 +135,10 @@ fn probe(probe: &Probe) -> String {
     match probe {
         Probe::Tcp(address) => format!("{address} accepts a connection"),
         Probe::Unix(path) => format!("{} accepts a connection", path.display()),
-        Probe::Http { address, path } => format!("GET http://{address}{path} is answered with 200 to 399"),
+        Probe::Http { address, path } => {
+            let path = secret::shown_word(OsStr::new(path));
+            format!("GET http://{address}{} is answered with 200 to 399", path.display())
+        }
         Probe::Command(args) => format!("this exits with 0: {}", words(args)),
         Probe::File(path) => format!("{} is there", path.display()),
     }

@@ -3,8 +3,7 @@
 use super::Loaded;
 use crate::error::{Error, Result};
 use crate::hyperkube::duration::GoDuration;
-use crate::hyperkube::executor;
-use crate::mesos::is_secret;
+use crate::mesos::secret;
 use crate::task::spec::{LogSettings, StdoutMode};
 use crate::task::{Restart, Role, TaskSpec};
 use std::ffi::{OsStr, OsString};
@@ -17,15 +16,12 @@ const HEAD: &str = "\
 # Flags that are not about the children (--private-mountns, --cgroup-attach, --log-format and the like) stay flags.
 ";
 
-/// What stands in the place of a secret.
-const LEFT_OUT: &str = "LEFT-OUT";
-
 /// A file, and what it is not whole without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
     /// The file.
     pub text: String,
-    /// The flags whose values are secrets by name: they are not in the text.
+    /// The flags and variables with a secret in their values: [`secret::MARK`] stands in its place.
     pub left_out: Vec<String>,
 }
 
@@ -68,7 +64,11 @@ impl Printed {
             let _ = writeln!(self.text, "\n# Everything else is minion's own environment.\n[{section}.environment]");
         }
         for (name, value) in own {
-            let _ = writeln!(self.text, "{} = {}", quoted(utf8(name)?), quoted(utf8(value)?));
+            let shown = secret::shown_variable(name, value);
+            if shown != *value {
+                self.left_out.push(utf8(name)?.to_owned());
+            }
+            let _ = writeln!(self.text, "{} = {}", quoted(utf8(name)?), quoted(utf8(&shown)?));
         }
         Ok(())
     }
@@ -88,50 +88,22 @@ impl Printed {
         }
     }
 
-    /// The words, with something else for values that are nobody's business.
+    /// The words without what is nobody's business. Where a word differs, the flag that it belongs to is noted.
     fn without_secrets(&mut self, words: &[OsString]) -> Result<Vec<String>> {
-        let mut shown: Vec<String> = Vec::with_capacity(words.len());
-        let mut before = None;
-        for word in words {
-            let word = utf8(word)?;
-            let (flag, value) = word.split_once('=').map_or((word, None), |(flag, value)| (flag, Some(value)));
-            let secret = is_secret_flag(flag);
-            let is_value = before.take().is_some() && !word.starts_with('-');
-            shown.push(match value {
-                _ if is_value => LEFT_OUT.to_owned(),
-                Some(value) if secret || has_password(value) => {
-                    self.left_out.push(flag.to_owned());
-                    format!("{flag}={LEFT_OUT}")
-                }
-                None if has_password(word) => {
-                    self.left_out.push("a URL with a password".to_owned());
-                    LEFT_OUT.to_owned()
-                }
-                None if secret => {
-                    self.left_out.push(flag.to_owned());
-                    before = Some(());
-                    word.to_owned()
-                }
-                Some(_) | None => word.to_owned(),
-            });
+        let shown = secret::shown(words);
+        let mut before = "";
+        let mut texts = Vec::with_capacity(words.len());
+        for (word, shown) in words.iter().zip(&shown) {
+            let (word, shown) = (utf8(word)?, utf8(shown)?);
+            let flag = word.split('=').next().filter(|flag| flag.starts_with('-')).unwrap_or(before);
+            if shown != word {
+                self.left_out.push(if flag.is_empty() { "a word of the command" } else { flag }.to_owned());
+            }
+            before = if word.contains('=') { "" } else { flag };
+            texts.push(shown.to_owned());
         }
-        Ok(shown)
+        Ok(texts)
     }
-}
-
-/// A flag that is told to be a secret by its name. Those of the executor are known to hold none: `--tls-private-key-file`
-/// is a path.
-fn is_secret_flag(flag: &str) -> bool {
-    let name = flag.trim_start_matches('-');
-    flag.starts_with('-') && is_secret(name) && executor::kind(name).is_none()
-}
-
-/// `scheme://user:password@host`.
-fn has_password(value: &str) -> bool {
-    value.split(',').any(|url| {
-        let authority = url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
-        authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
-    })
 }
 
 fn log(log: LogSettings, stall: Option<Duration>) -> String {

@@ -6,6 +6,7 @@ use super::nested::{HEALTH_EVERY, HEALTH_FAILURES, HEALTH_TIMEOUT, HOOK_TIMEOUT,
 use super::placed::{Findings, Placed};
 use super::{Context, environment};
 use crate::hyperkube::{DEFAULT_PATH, in_path};
+use crate::mesos::secret;
 use crate::task::spec::{Attributes, Health, Probe, Readiness, ReadyWay, User};
 use crate::task::{Restart, Role, TaskSpec, spec};
 use std::ffi::{OsStr, OsString};
@@ -168,8 +169,9 @@ impl Resolver<'_, '_> {
             return self.absolute(Path::new(program));
         };
         in_path(name, Some(path), self.context.is_executable).unwrap_or_else(|| {
-            let message = format!("command: no executable {name:?} in PATH ({path:?})");
-            self.findings.lacks(at, message, format!("a path, such as \"./{name}\", says where it is"));
+            let shown = secret::shown_word(OsStr::new(name));
+            let message = format!("command: no executable {shown:?} in PATH ({path:?})");
+            self.findings.lacks(at, message, format!("a path, such as \"./{}\", says where it is", shown.display()));
             PathBuf::from(program)
         })
     }

@@ -4,6 +4,7 @@ use super::draft::Account;
 use super::node::{Node, in_order};
 use super::placed::{Placed, Wrong};
 use crate::hyperkube::value;
+use crate::mesos::secret;
 use crate::task::spec::{Probe, ResourceLimit};
 use signal_hook::low_level::signal_name;
 use std::ffi::OsStr;
@@ -88,7 +89,8 @@ pub(super) fn variables(node: Node<'_>) -> Result<Vec<(String, String)>, Wrong> 
     let mut variables = Vec::new();
     for (name, node) in in_order(node.table()?) {
         if name.value.is_empty() || name.value.contains(['=', '\0']) {
-            return Err(Wrong::new(format!("no name of a variable: {:?}", name.value)).at(name.at));
+            let name_shown = secret::shown_word(OsStr::new(name.value));
+            return Err(Wrong::new(format!("no name of a variable: {name_shown:?}")).at(name.at));
         }
         let value = node.text().map_err(|wrong| wrong.at(node.at()))?;
         variables.push((name.value.to_owned(), value.to_owned()));

@@ -5,6 +5,7 @@ use super::flags::Flags;
 use super::kubeconfig::{self, Read};
 use super::profile::Notice;
 use crate::error::{During, Error, Result};
+use crate::mesos::secret;
 use std::path::Path;
 
 const DEFAULT_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
@@ -44,7 +45,7 @@ fn first_server(flags: &Flags, notices: &mut Vec<Notice>) -> Result<String> {
         if !alone_and_empty && !endpoint::is_valid(entry) {
             return Err(Error::new(
                 OPERATION,
-                format_args!("--api-servers={:?}", without_user(entry)),
+                format_args!("--api-servers={:?}", secret::host(entry)),
                 "neither a URL nor host[:port]",
             )
             .hint("write it as http://HOST:PORT, several with commas and without spaces"));
@@ -52,7 +53,7 @@ fn first_server(flags: &Flags, notices: &mut Vec<Notice>) -> Result<String> {
     }
     let first = servers.first().map(String::as_str).unwrap_or_default();
     if servers.len() > 1 {
-        notices.push(Notice::info(format!("several API servers: kube-proxy gets the first, {}", without_user(first))));
+        notices.push(Notice::info(format!("several API servers: kube-proxy gets the first, {}", secret::host(first))));
     }
     Ok(first.to_owned())
 }
@@ -60,11 +61,6 @@ fn first_server(flags: &Flags, notices: &mut Vec<Notice>) -> Result<String> {
 /// A file that was named and is not there was most likely not fetched.
 fn absent(error: Error) -> Error {
     if error.errno() == Some(libc::ENOENT) { error.hint("is it among the URIs of the command?") } else { error }
-}
-
-/// A URL may carry a password in front of `@`, and no password is ever printed.
-fn without_user(entry: &str) -> &str {
-    entry.rsplit_once('@').map_or(entry, |(_, host)| host)
 }
 
 /// Neither file is named: the two default places are tried, and what is wrong with them is only told.

@@ -109,4 +109,13 @@ mod tests {
         assert_eq!(kind(""), None);
         assert_eq!(global("log_dir"), Some(Kind::Text));
     }
+    #[test]
+    fn the_flags_that_hold_a_secret_are_known_by_name() {
+        let secret: Vec<_> = names()
+            .chain(globals())
+            .map(|(name, _)| name)
+            .filter(|name| crate::mesos::secret::is_secret(name))
+            .collect();
+        assert_eq!(secret, ["manifest-url-header", "google-json-key", "ir-password"]);
+    }
 }

@@ -3,7 +3,6 @@
 use super::duration;
 use crate::error::{Error, Result};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,19 +62,6 @@ fn grace(value: &OsStr) -> Result<Duration> {
     text.and_then(duration::parse).map_err(|error| error.while_doing(GRACE))
 }
 
-/// Parts of a variable's name that mark its value as nobody else's business.
-const SECRET: [&str; 8] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "APIKEY", "API_KEY"];
-
-/// Whether the value of this variable (or flag) must never be printed, logged or sent.
-///
-/// `MESOS_EXECUTOR_AUTHENTICATION_TOKEN` lets its holder act as the executor; the rest is told by its name, in any case and
-/// with `-` for `_`. [ME-04]
-pub fn is_secret(name: impl AsRef<OsStr>) -> bool {
-    let mut name = name.as_ref().as_bytes().to_ascii_uppercase();
-    name.iter_mut().filter(|byte| **byte == b'-').for_each(|byte| *byte = b'_');
-    SECRET.iter().any(|part| name.windows(part.len()).any(|window| window == part.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,15 +113,5 @@ mod tests {
     fn an_executor_is_under_an_agent_and_a_shell_is_not() {
         assert!(environment(&[("MESOS_AGENT_ENDPOINT", "127.0.0.1:5051")]).is_under_agent());
         assert!(!environment(&[("PATH", "/bin"), ("MESOS_SANDBOX", "/mnt/mesos/sandbox")]).is_under_agent());
-    }
-
-    #[test]
-    fn secrets_are_told_by_name() {
-        for name in ["MESOS_EXECUTOR_AUTHENTICATION_TOKEN", "db_password", "--auth-token", "AWS_SECRET_ACCESS_KEY"] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in ["MESOS_DIRECTORY", "PATH", "LIBPROCESS_IP", "KEYBOARD", ""] {
-            assert!(!is_secret(name), "{name}");
-        }
     }
 }

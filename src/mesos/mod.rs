@@ -1,10 +1,11 @@
-//! What a Mesos agent says: container ids, durations, the environment of an executor, what its recovery makes of a cgroup.
-//! Pure.
+//! What a Mesos agent says: container ids, durations, the environment of an executor, what its recovery makes of a cgroup,
+//! and what of all that may be shown. Pure.
 
 pub mod duration;
 mod environment;
 mod id;
 pub mod recovery;
+pub mod secret;
 
-pub use environment::{Environment, is_secret};
+pub use environment::Environment;
 pub use id::{ContainerId, SEPARATOR};

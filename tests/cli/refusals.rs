@@ -1,6 +1,9 @@
 //! What is refused, word for word.
 
-use super::refusal;
+use super::{parse, refusal};
+use minion::cli;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 
 /// Each command line with the fault that is named and the hint that is given.
 fn each(cases: &[(&[&str], &str, &str)]) {
@@ -72,6 +75,33 @@ fn a_word_that_belongs_to_no_flag_is_refused() {
         (&["--grace=1s", "-"], "stray word: \"-\"", "minion run takes flags only; words for the executor go behind --"),
         (&["--=x"], "stray word: \"--=x\"", "minion run takes flags only; words for the executor go behind --"),
     ]);
+}
+
+#[test]
+fn no_secret_that_was_typed_is_in_a_refusal() {
+    for args in [
+        &["foo://u:hidden@h"][..],
+        &["run", "DB_PASS=hidden"],
+        &["--run-proxy", "--", "x"],
+        &["--run-proxy", "http://u:hidden@h"],
+        &["--frob", "--token=hidden", "stray=//u:hidden@h", "http://u:hidden@h"],
+        &["-token=hidden"],
+        &["--grace=http://u:hidden@h"],
+        &["--api-serverz=http://u:hidden@h"],
+        &["supervise", "--token=hidden"],
+        &["supervise", "PASSWORD=hidden"],
+        &["inspect", "TOKEN=hidden", "TOKEN=hidden"],
+        &["attach", "TOKEN=hidden"],
+        &["logs", "http://u:hidden@h"],
+        &["completions", "TOKEN=hidden"],
+        &["demo", "TOKEN=hidden"],
+    ] {
+        let told = parse(args).map_or_else(|usage| usage.to_string(), |_| String::new());
+        assert!(!told.contains("hidden"), "{args:?}: {told}");
+    }
+    let bytes = OsString::from_vec(b"--api-servers=http://u:hidden@h:1\xff".to_vec());
+    let told = cli::parse([bytes].into_iter()).unwrap_err().to_string();
+    assert!(!told.contains("hidden") && told.contains("http://<secret>@h:1\\xFF"), "{told}");
 }
 
 #[test]

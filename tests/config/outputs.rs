@@ -74,6 +74,46 @@ fn the_plan_shows_what_the_file_says() {
     }
 }
 
+#[test]
+fn the_plan_shows_no_secret() {
+    let text = beside_executor(
+        "environment = { DATABASE_URL = \"postgres://u:hidden@h\", REDIS_AUTH = \"hidden\" }\n\
+         readiness = { command = [\"sh\", \"--password=hidden\"] }\n\
+         health = { http = \"http://127.0.0.1/x?token=hidden\" }\n\
+         before-start = { command = [\"sh\", \"-c\", \"DB_PASS=hidden x\"] }\n\
+         after-stop = { command = [\"sh\", \"--auth-token\", \"hidden\"] }",
+    )
+    .replace("executor.command = [\"/bin/prog\"]", "executor.command = [\"/bin/prog\", \"--token=hidden\", \"--v=2\"]");
+    let plan = plan(&Machine::new(), &text);
+    assert!(!plan.contains("hidden"), "{plan}");
+    for line in [
+        "arguments       \"--token=<secret>\" \"--v=2\"",
+        "environment     minion's own, DATABASE_URL=\"postgres://<secret>@h\" REDIS_AUTH=<secret>",
+        "after-stop      \"/bin/sh\" \"--auth-token\" \"<secret>\", for at most 30s",
+    ] {
+        assert!(plan.contains(&format!("   {line}\n")), "{line}\n{plan}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_without_its_secrets() {
+    for lines in [
+        "health = { http = \"http://u:hidden@127.0.0.1/\" }",
+        "readiness = { tcp = \"http://u:hidden@127.0.0.1/\" }",
+        "environment = { \"DB_PASS=hidden\" = \"x\" }",
+        "before-start = { command = [\"TOKEN=hidden\"] }",
+        "nice = \"http://u:hidden@h\"",
+        "stop-signal = \"http://u:hidden@h\"",
+        "restart = \"http://u:hidden@h\"",
+        "after = [\"http://u:hidden@h\"]",
+    ] {
+        let told = Machine::new().refused(&beside_executor(lines)).to_lowercase();
+        assert!(!told.contains("hidden"), "{told}");
+    }
+    let both = Machine::new().command(&["TOKEN=hidden"]).refused(&beside_executor(""));
+    assert!(!both.contains("hidden"), "{both}");
+}
+
 /// The tasks of a command line of `run`, on a machine with a container.
 fn profiled(args: &[&str], machine: &Machine<'_>) -> Loaded {
     let options = match cli::parse(args.iter().map(OsString::from)) {
@@ -135,12 +175,30 @@ fn settings_that_are_printed_are_those_of_the_flags() {
 fn secrets_are_left_out_and_named() {
     let machine =
         Machine { env: vec![("PATH", "/bin"), ("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", "hidden")], ..Machine::new() };
-    let args = ["--api-servers=http://u:hidden@a", "--my-token=hidden", "--", "--password", "hidden", "--plain", "x"];
+    let args = [
+        "--api-servers=http://u:hidden@a",
+        "--my-token=hidden",
+        "--manifest-url-header=Authorization:hidden",
+        "--manifest-url",
+        "http://u:hidden@h/x?node=1",
+        "--",
+        "--password",
+        "hidden",
+        "--plain",
+        "x",
+        "--no-flag",
+        "--private-mountns",
+        "4711",
+    ];
     let loaded = profiled(&args, &machine);
     let printed = machine.with(|context| config::print(&loaded, context.environment)).unwrap();
     assert!(!printed.text.contains("hidden"), "{}", printed.text);
-    assert_eq!(printed.left_out, ["--master", "--api-servers", "--my-token", "--password"]);
-    assert!(printed.text.contains("\n    \"--my-token=LEFT-OUT\",\n") && printed.text.contains("\n    \"x\",\n"));
+    assert_eq!(
+        printed.left_out,
+        ["--master", "--api-servers", "--my-token", "--manifest-url-header", "--manifest-url", "--password"]
+    );
+    assert!(printed.text.contains("\n    \"4711\",\n"), "{}", printed.text);
+    assert!(printed.text.contains("\n    \"--my-token=<secret>\",\n") && printed.text.contains("\n    \"x\",\n"));
 }
 
 #[test]

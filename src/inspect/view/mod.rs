@@ -15,7 +15,7 @@ use super::proc::stat::Stat;
 use super::proc::status::{self, Limit, Status};
 use super::proc::{self, NAMESPACES};
 use crate::error::{Error, Result};
-use crate::mesos::is_secret;
+use crate::mesos::secret;
 use cgroups::Cgroups;
 use kin::Kin;
 use mounts::Mounts;
@@ -28,7 +28,7 @@ use std::time::Duration;
 pub struct View {
     pub(super) stat: Stat,
     pub(super) status: Seen<Status>,
-    /// With what stands behind a secret's name left out.
+    /// Without the secrets among them.
     pub(super) arguments: Seen<Vec<String>>,
     /// Whether it has a signalfd: then a blocked signal is one that it reads. Looked for where SIGTERM is blocked.
     pub(super) reads_signals: Seen<bool>,
@@ -198,35 +198,14 @@ fn age(stat: &Stat) -> Seen<Duration> {
     })
 }
 
-/// The arguments with `…` for each value of a flag or variable whose name marks it as a secret. [ME-04]
+/// The arguments without what is a secret. [ME-04]
 fn without_secrets(arguments: Vec<String>) -> Vec<String> {
-    let mut hidden = false;
-    let hide = |argument: String| {
-        if std::mem::take(&mut hidden) {
-            return "…".to_owned();
-        }
-        match argument.split_once('=') {
-            Some((name, _)) if is_secret(name) => format!("{name}=…"),
-            Some(_) => argument,
-            None => {
-                hidden = argument.starts_with('-') && is_secret(&argument);
-                argument
-            }
-        }
-    };
-    arguments.into_iter().map(hide).collect()
+    secret::shown(&arguments).into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_form_of_a_secret_is_kept() {
-        let arguments = ["km", "--token=abc", "--auth-token", "def", "--v=2", "DB_PASSWORD=ghi", "-p"];
-        let shown = without_secrets(arguments.map(str::to_owned).to_vec());
-        assert_eq!(shown, ["km", "--token=…", "--auth-token", "…", "--v=2", "DB_PASSWORD=…", "-p"]);
-    }
 
     #[test]
     fn this_process_is_seen_whole() {
