@@ -120,11 +120,9 @@ fn refuse(refused: &front::Refused) -> u8 {
 
 fn print_config(options: &cli::RunOptions) -> u8 {
     match front::print_config(options) {
-        Ok(printed) => {
-            say(std::io::stdout(), &printed.text);
-            for secret in printed.left_out {
-                say(std::io::stderr(), &format!("minion: a secret is left out of the file: {secret}\n"));
-            }
+        Ok((text, told)) => {
+            say(std::io::stdout(), &text);
+            told.iter().for_each(|line| say(std::io::stderr(), &format!("minion: {line}\n")));
             0
         }
         Err(error) => {

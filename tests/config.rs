@@ -27,7 +27,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A machine without a file but these; programs are `/bin/prog`, `/bin/sh` and `/opt/prog`.
+/// A machine without a file but these; programs are `/bin/prog`, `/bin/sh`, `/opt/prog` and three in the sandbox;
+/// directories are `/d` and `d` in the sandbox.
 struct Machine<'a> {
     env: Vec<(&'a str, &'a str)>,
     command: Vec<&'a str>,
@@ -59,7 +60,8 @@ impl<'a> Machine<'a> {
             let found = self.files.iter().find(|(there, _)| path == Path::new(there));
             found.map(|(_, text)| text.as_bytes().to_vec()).ok_or(io::Error::from_raw_os_error(libc::ENOENT))
         };
-        let programs = ["/bin/prog", "/bin/sh", "/opt/prog", "relative/prog"].map(Path::new);
+        let sandbox = ["/sandbox/km", "/sandbox/bin/tool", "/sandbox/sub/tool"];
+        let programs = [&["/bin/prog", "/bin/sh", "/opt/prog", "relative/prog"], &sandbox[..]].concat();
         act(&Context {
             environment: &self.env.iter().map(|(k, v)| (k.into(), v.into())).collect::<Vec<(OsString, OsString)>>(),
             directory: Some("/sandbox".into()),
@@ -67,7 +69,8 @@ impl<'a> Machine<'a> {
             restart_delay: Duration::from_secs(5),
             restart_delay_max: Duration::from_secs(60),
             read: &read,
-            is_executable: &|path| programs.contains(&path),
+            is_executable: &|path| programs.iter().any(|program| path == Path::new(program)),
+            is_directory: &|path| path == Path::new("/d") || path == Path::new("/sandbox/d"),
         })
     }
 

@@ -98,7 +98,7 @@ pub(super) const LOGS_ROW: Row = Row {
     synopsis: "TASK [FLAGS]",
     summary: "Print the log of a task: rotated, compressed and current files as one stream",
     text: &[
-        "TASK is the log's name: executor, proxy, or executor-stdout with --stdout=separate. Without --sandbox the logs are \
+        "TASK is the log's name: executor, proxy, or executor.stdout with --stdout=separate. Without --sandbox the logs are \
          looked for in the working directory, then with every minion that runs here.",
         "No line is left out or printed twice while files are rotated, for as long as the reader keeps up with retention: what \
          was removed before it was opened is gone.",

@@ -26,7 +26,7 @@ pub(super) struct Task {
     pub(super) environment: Vec<(String, String)>,
     pub(super) environment_file: Option<Placed<PathBuf>>,
     pub(super) clear_environment: bool,
-    pub(super) directory: Option<PathBuf>,
+    pub(super) directory: Option<Placed<PathBuf>>,
     pub(super) user: Option<Placed<Account>>,
     pub(super) group: Option<Placed<Account>>,
     pub(super) limits: Vec<ResourceLimit>,

@@ -3,7 +3,7 @@
 use super::draft::{Document, RestartWhen, Task};
 use super::key::{About, Key, Takes, abouts, put, read};
 use super::nested::{HEALTH, HOOK, LIMIT, LOG, PATH, READINESS, STOP, Stop, TASK_LOG};
-use super::nested::{asking, name, path, placed_path, start_limit};
+use super::nested::{asking, name, placed_path, start_limit};
 use super::placed::Placed;
 use super::value;
 
@@ -149,7 +149,7 @@ const fn directory() -> Key<Task> {
     About::new("directory", PATH)
         .default("the sandbox")
         .help("The working directory. A relative path starts in the sandbox.")
-        .sets(|task, node, _| put(&mut task.directory, path(node).map(Some)))
+        .sets(|task, node, _| put(&mut task.directory, placed_path(node)))
 }
 
 const fn user() -> Key<Task> {

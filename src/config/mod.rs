@@ -58,6 +58,8 @@ pub struct Context<'a> {
     pub read: &'a dyn Fn(&Path) -> io::Result<Vec<u8>>,
     /// Whether a path is a file that may be executed.
     pub is_executable: &'a dyn Fn(&Path) -> bool,
+    /// Whether a path is a directory that may be entered.
+    pub is_directory: &'a dyn Fn(&Path) -> bool,
 }
 
 /// What is to be run, and how, as far as the file says.

@@ -279,7 +279,7 @@ pub(super) fn name(node: Node<'_>) -> Result<Placed<String>, Wrong> {
     Ok(Placed::new(node.at(), text.to_owned()))
 }
 
-pub(super) fn path(node: Node<'_>) -> Result<PathBuf, Wrong> {
+fn path(node: Node<'_>) -> Result<PathBuf, Wrong> {
     node.filled().map(PathBuf::from)
 }
 

@@ -48,10 +48,10 @@ fn rows(task: &TaskSpec, loaded: &Loaded, context: &Context<'_>) -> Vec<(&'stati
     let own = || "minion's own".to_owned();
     let mut rows = vec![
         ("starts", starts(task)),
-        ("program", format!("{}", task.program.display())),
+        ("program", program(task, context)),
         ("arguments", words(&task.args[1..])),
         ("environment", environment(task, context.environment)),
-        ("directory", attributes.directory.as_ref().map_or("the sandbox".into(), |path| path.display().to_string())),
+        ("directory", directory(task, context)),
         (
             "user",
             attributes.user.as_ref().map_or_else(own, |user| {
@@ -74,6 +74,24 @@ fn rows(task: &TaskSpec, loaded: &Loaded, context: &Context<'_>) -> Vec<(&'stati
     rows.push(("stop-signal", signal(task.stop_signal)));
     rows.push(("log", log(&task.name, task.log, loaded)));
     rows
+}
+
+/// What a check cannot know: see [`super::resolve`].
+const OF_USER: &str = " (not for minion: its user has to have access to it)";
+
+fn program(task: &TaskSpec, context: &Context<'_>) -> String {
+    let shown = secret::shown_word(task.program.as_os_str());
+    let note = match ((context.is_executable)(&task.program), &task.before_start) {
+        (true, _) => "",
+        (false, Some(_)) => " (not there yet: before-start is to make it)",
+        (false, None) => OF_USER,
+    };
+    format!("{}{note}", shown.display())
+}
+
+fn directory(task: &TaskSpec, context: &Context<'_>) -> String {
+    let Some(path) = &task.attributes.directory else { return "the sandbox".to_owned() };
+    format!("{}{}", path.display(), if (context.is_directory)(path) { "" } else { OF_USER })
 }
 
 fn starts(task: &TaskSpec) -> String {

@@ -19,23 +19,34 @@ pub(super) struct Resolver<'a, 'f> {
     pub(super) findings: &'a mut Findings<'f>,
 }
 
+/// How the programs of a task are looked for.
+#[derive(Clone)]
+struct Search {
+    /// PATH of the task.
+    path: OsString,
+    /// Whether it is too early to say that a path leads nowhere: `before-start` may make what is there, and only the task's
+    /// user knows what he may. What is not there yet is told by the plan.
+    early: bool,
+}
+
 impl Resolver<'_, '_> {
     /// The task, or what came of it before something was missing: then there is a finding.
     pub(super) fn task(&mut self, name: &str, role: Role, draft: &Task, args: &[OsString]) -> TaskSpec {
         let restart = self.restart(role, draft);
         let env = self.environment(draft);
-        let path = path_of(&env);
+        let search = Search { path: path_of(&env), early: draft.user.is_some() || draft.before_start.is_some() };
+        let of_before_start = Search { early: draft.user.is_some(), ..search.clone() };
         let at = draft.command.as_ref().map_or(draft.at, |command| command.at);
-        let program = args.first().map(|program| self.program(at, program, &path)).unwrap_or_default();
+        let program = args.first().map(|program| self.program(at, program, &search)).unwrap_or_default();
         let mut task = TaskSpec {
             args: args.to_vec(),
             start_limit: draft.start_limit,
-            attributes: self.attributes(draft),
+            attributes: self.attributes(draft, &of_before_start),
             after: unique(&draft.after),
-            readiness: draft.readiness.as_ref().map(|asking| self.readiness(asking, &path)).unwrap_or_default(),
-            health: draft.health.as_ref().and_then(|asking| self.health(asking, &path)),
-            before_start: draft.before_start.as_ref().and_then(|hook| self.hook(hook, &path)),
-            after_stop: draft.after_stop.as_ref().and_then(|hook| self.hook(hook, &path)),
+            readiness: draft.readiness.as_ref().map(|asking| self.readiness(asking, &search)).unwrap_or_default(),
+            health: draft.health.as_ref().and_then(|asking| self.health(asking, &search)),
+            before_start: draft.before_start.as_ref().and_then(|hook| self.hook(hook, &of_before_start)),
+            after_stop: draft.after_stop.as_ref().and_then(|hook| self.hook(hook, &search)),
             log: draft.log,
             env,
             ..TaskSpec::new(name, role, program, restart)
@@ -80,9 +91,9 @@ impl Resolver<'_, '_> {
         environment::layered(inherited, file.unwrap_or_default().into_iter().chain(own))
     }
 
-    fn attributes(&mut self, draft: &Task) -> Attributes {
+    fn attributes(&mut self, draft: &Task, search: &Search) -> Attributes {
         Attributes {
-            directory: draft.directory.as_deref().map(|path| self.absolute(path)),
+            directory: draft.directory.as_ref().map(|path| self.directory(path, search)),
             user: self.user(draft),
             limits: draft.limits.clone(),
             nice: draft.nice,
@@ -114,26 +125,26 @@ impl Resolver<'_, '_> {
             .ok()
     }
 
-    fn readiness(&mut self, asking: &Placed<Asking>, path: &OsStr) -> Readiness {
+    fn readiness(&mut self, asking: &Placed<Asking>, search: &Search) -> Readiness {
         let every = asking.value.every.unwrap_or(READY_EVERY);
         let way = match asking.value.ways.first().map(|way| &way.value.1) {
             None | Some(Way::Watchdog) => ReadyWay::Exec,
             Some(Way::Notify) => ReadyWay::Notify,
             Some(Way::Fd(fd)) => ReadyWay::Fd(*fd),
             Some(Way::Probe(probe)) => ReadyWay::Probe { probe: probe.clone(), every },
-            Some(Way::Command(command)) => ReadyWay::Probe { probe: self.command_probe(command, path), every },
+            Some(Way::Command(command)) => ReadyWay::Probe { probe: self.command_probe(command, search), every },
         };
         let within = asking.value.within.unwrap_or(READY_WITHIN);
         Readiness { way, within: (within > Duration::ZERO).then_some(within) }
     }
 
-    fn health(&mut self, asking: &Placed<Asking>, path: &OsStr) -> Option<Health> {
+    fn health(&mut self, asking: &Placed<Asking>, search: &Search) -> Option<Health> {
         let Asking { ways, every, timeout, failures, .. } = &asking.value;
         let probe = match ways.first().map(|way| &way.value.1)? {
             Way::Notify | Way::Fd(_) => return None,
             Way::Watchdog => None,
             Way::Probe(probe) => Some(probe.clone()),
-            Way::Command(command) => Some(self.command_probe(command, path)),
+            Way::Command(command) => Some(self.command_probe(command, search)),
         };
         if let (None, Some(timeout)) = (&probe, timeout) {
             self.findings.add(timeout.at, "timeout: a watchdog is not asked", "every is its longest silence");
@@ -147,26 +158,32 @@ impl Resolver<'_, '_> {
         })
     }
 
-    fn command_probe(&mut self, command: &Placed<Vec<String>>, path: &OsStr) -> Probe {
-        Probe::Command(self.args(command, path))
+    fn command_probe(&mut self, command: &Placed<Vec<String>>, search: &Search) -> Probe {
+        Probe::Command(self.args(command, search))
     }
 
-    fn hook(&mut self, hook: &Hook, path: &OsStr) -> Option<spec::Hook> {
-        let args = self.args(hook.command.as_ref()?, path);
+    fn hook(&mut self, hook: &Hook, search: &Search) -> Option<spec::Hook> {
+        let args = self.args(hook.command.as_ref()?, search);
         Some(spec::Hook { args, timeout: hook.timeout.unwrap_or(HOOK_TIMEOUT) })
     }
 
     /// Of hooks and probes the first argument is what is executed.
-    fn args(&mut self, command: &Placed<Vec<String>>, path: &OsStr) -> Vec<OsString> {
+    fn args(&mut self, command: &Placed<Vec<String>>, search: &Search) -> Vec<OsString> {
         let mut args: Vec<OsString> = command.value.iter().map(OsString::from).collect();
-        args[0] = self.program(command.at, &args[0], path).into();
+        args[0] = self.program(command.at, &args[0], search).into();
         args
     }
 
     /// The file to execute. A name without a slash is looked for in PATH.
-    fn program(&mut self, at: usize, program: &OsStr, path: &OsStr) -> PathBuf {
+    fn program(&mut self, at: usize, program: &OsStr, search: &Search) -> PathBuf {
+        let path = search.path.as_os_str();
         let Some(name) = program.to_str().filter(|name| !name.contains('/')) else {
-            return self.absolute(Path::new(program));
+            let file = self.absolute(Path::new(program));
+            if !search.early && !(self.context.is_executable)(&file) {
+                let message = format!("command: no executable file: {:?}", secret::shown_word(file.as_os_str()));
+                self.findings.lacks(at, message, "put one there that this user may execute, or let before-start do it");
+            }
+            return file;
         };
         in_path(name, Some(path), self.context.is_executable).unwrap_or_else(|| {
             let shown = secret::shown_word(OsStr::new(name));
@@ -174,6 +191,15 @@ impl Resolver<'_, '_> {
             self.findings.lacks(at, message, format!("a path, such as \"./{}\", says where it is", shown.display()));
             PathBuf::from(program)
         })
+    }
+
+    fn directory(&mut self, path: &Placed<PathBuf>, search: &Search) -> PathBuf {
+        let directory = self.absolute(&path.value);
+        if !search.early && !(self.context.is_directory)(&directory) {
+            let message = format!("directory: no directory to enter: {directory:?}");
+            self.findings.lacks(path.at, message, "make one that this user may enter: before-start runs in it too");
+        }
+        directory
     }
 
     /// Below the sandbox, where minion started.

@@ -4,12 +4,12 @@ use minion::cgroup::{self, Layout, Placement};
 use minion::cli::{CommonOptions, RunOptions, SuperviseOptions};
 use minion::config::{self, Context, Fault, Loaded, Printed, Problem};
 use minion::error::{Error, Result};
-use minion::hyperkube::{self, CgroupRoot, Host};
+use minion::hyperkube::{self, CgroupRoot, Host, Notice};
+use minion::inspect::doctor::{is_directory, is_executable};
 use minion::mesos::Environment;
 use minion::task::ExitCode as Code;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tracing::{info, warn};
 
@@ -33,8 +33,16 @@ impl Machine {
     }
 }
 
-/// The two tasks of the original.
+/// The two tasks of the original. What is to be known of them goes to the log.
 pub(crate) fn profile(options: &RunOptions, machine: &Machine) -> Result<Loaded> {
+    let (loaded, notices) = profile_and_notices(options, machine)?;
+    for notice in &notices {
+        if notice.warn { warn!("{}", notice.text) } else { info!("{}", notice.text) }
+    }
+    Ok(loaded)
+}
+
+fn profile_and_notices(options: &RunOptions, machine: &Machine) -> Result<(Loaded, Vec<Notice>)> {
     let cwd = std::env::current_dir().ok();
     let path = machine.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     // Where a flag names km, nobody asks where minion is.
@@ -46,7 +54,7 @@ pub(crate) fn profile(options: &RunOptions, machine: &Machine) -> Result<Loaded>
         path,
         &is_executable,
     )?;
-    info!("the children are commands of {km:?}, found by: {why}");
+    let found = Notice { warn: false, text: format!("the children are commands of {km:?}, found by: {why}") };
     let host = Host {
         km,
         cwd,
@@ -55,17 +63,19 @@ pub(crate) fn profile(options: &RunOptions, machine: &Machine) -> Result<Loaded>
         read: &|path| std::fs::read(path),
     };
     let profile = hyperkube::profile(&options.profile, &machine.variables, &host)?;
-    for notice in &profile.notices {
-        if notice.warn { warn!("{}", notice.text) } else { info!("{}", notice.text) }
-    }
     let CommonOptions { log, log_stall, grace, .. } = &options.common;
-    Ok(Loaded { tasks: profile.tasks, log: *log, stall: *log_stall, grace: *grace })
+    let loaded = Loaded { tasks: profile.tasks, log: *log, stall: *log_stall, grace: *grace };
+    Ok((loaded, std::iter::once(found).chain(profile.notices).collect()))
 }
 
-/// `minion run --print-config`.
-pub(crate) fn print_config(options: &RunOptions) -> Result<Printed> {
+/// `minion run --print-config`: the file, and lines for who reads it on standard error, without line ends.
+pub(crate) fn print_config(options: &RunOptions) -> Result<(String, Vec<String>)> {
     let machine = Machine::discover(&options.common.mesos_cgroup_prefix)?;
-    config::print(&profile(options, &machine)?, &machine.variables)
+    let (loaded, notices) = profile_and_notices(options, &machine)?;
+    let Printed { text, left_out } = config::print(&loaded, &machine.variables)?;
+    let warnings = notices.into_iter().filter(|notice| notice.warn).map(|notice| notice.text);
+    let secrets = left_out.iter().map(|secret| format!("a secret is left out of the file: {secret}"));
+    Ok((text, options.common.notices.iter().cloned().chain(warnings).chain(secrets).collect()))
 }
 
 fn cgroup_root(placement: &Placement) -> CgroupRoot {
@@ -77,10 +87,6 @@ fn cgroup_root(placement: &Placement) -> CgroupRoot {
         Layout::Unified => CgroupRoot::Unified(root),
         Layout::Legacy | Layout::Hybrid | Layout::None => CgroupRoot::Path(root),
     }
-}
-
-pub(crate) fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// Why there is nothing to run: lines for standard error, and the exit code.
@@ -119,6 +125,7 @@ fn context<'a>(options: &'a SuperviseOptions, variables: &'a [(OsString, OsStrin
         restart_delay_max: options.restart_delay_max,
         read: &|path| std::fs::read(path),
         is_executable: &is_executable,
+        is_directory: &is_directory,
     }
 }
 

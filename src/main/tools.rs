@@ -54,7 +54,7 @@ fn km(flag: Option<&Path>, variables: &[(OsString, OsString)]) -> Result<(PathBu
     let (exe, cwd) = (std::env::current_exe().ok(), std::env::current_dir().ok());
     let sandbox = variable("MESOS_SANDBOX").map(Path::new).or(cwd.as_deref());
     let beside = exe.as_deref().and_then(Path::parent);
-    hyperkube::locate_km(flag, beside, sandbox, variable("PATH"), &super::front::is_executable)
+    hyperkube::locate_km(flag, beside, sandbox, variable("PATH"), &doctor::is_executable)
         .map(|(path, how)| (path, how.to_owned()))
         .map_err(|error| error.to_string().replace(" (hint: --km-binary=PATH names it)", ""))
 }

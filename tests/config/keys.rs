@@ -219,7 +219,8 @@ fn log_and_stop_are_for_all() {
 #[test]
 fn a_deleted_working_directory_leaves_relative_paths_as_they_are() {
     let directory = Machine::new().with(|context| {
-        let context = minion::config::Context { directory: None, ..*context };
+        let context =
+            minion::config::Context { directory: None, is_executable: &|_| true, is_directory: &|_| true, ..*context };
         let text = "executor = { command = [\"./a\"], directory = \"b\" }";
         let loaded = minion::config::load(text, Path::new("m.toml"), &context).unwrap();
         (loaded.tasks[0].program.clone(), loaded.tasks[0].attributes.directory.clone())

@@ -75,6 +75,22 @@ fn the_plan_shows_what_the_file_says() {
 }
 
 #[test]
+fn what_before_start_or_the_user_may_make_true_is_told_by_the_plan() {
+    let block = |lines: &str| {
+        let text = format!("[executor]\ncommand = [\"./unpacked/prog\"]\n{lines}\n");
+        plan(&Machine::new(), &text)
+    };
+    let before = block("before-start = { command = [\"sh\"] }");
+    let line = "program         /sandbox/unpacked/prog (not there yet: before-start is to make it)";
+    assert!(before.contains(&format!("   {line}\n")), "{before}");
+    let user = block("user = \"kube\"\ndirectory = \"own\"");
+    for line in ["program         /sandbox/unpacked/prog", "directory       /sandbox/own"] {
+        let line = format!("   {line} (not for minion: its user has to have access to it)\n");
+        assert!(user.contains(&line), "{line}{user}");
+    }
+}
+
+#[test]
 fn the_plan_shows_no_secret() {
     let text = beside_executor(
         "environment = { DATABASE_URL = \"postgres://u:hidden@h\", REDIS_AUTH = \"hidden\" }\n\

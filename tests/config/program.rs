@@ -103,6 +103,49 @@ fn what_is_wrong_is_told_and_decides_the_exit_code() {
     );
 }
 
+#[test]
+fn a_check_refuses_what_the_run_would_not_start() {
+    let sandbox = Sandbox::with_km("");
+    fs::write(sandbox.path("plain"), "").unwrap();
+    fs::write(sandbox.path("m.toml"), "[executor]\ncommand = [\"true\"]\ndirectory = \"absent\"\n").unwrap();
+    for (args, said) in [
+        (&["--", "./nothere"][..], "command: no executable file: "),
+        (&["--", "./plain"], "command: no executable file: "),
+        (&["--config=m.toml"], "minion: m.toml:3:13: directory: no directory to enter: "),
+    ] {
+        let checked = output(&sandbox, &[&["--check"], args].concat());
+        assert!(checked.0 == Some(111) && checked.2.contains(said), "{args:?}: {checked:?}");
+        assert_eq!(output(&sandbox, &[&["--cgroup-attach=off"], args].concat()), checked, "{args:?}");
+    }
+}
+
+#[test]
+fn what_before_start_makes_is_started() {
+    let sandbox = Sandbox::with_km("");
+    let text = "[executor]\ncommand = [\"./made/prog\", \"-c\", \"exit 5\"]\ndirectory = \"made\"\n\
+                before-start = { command = [\"ln\", \"-s\", \"/bin/sh\", \"prog\"] }\n";
+    fs::create_dir(sandbox.path("made")).unwrap();
+    fs::write(sandbox.path("m.toml"), text).unwrap();
+    run(&sandbox, &["--config=m.toml"]).assert_code(5);
+}
+
+#[test]
+fn a_printed_configuration_comes_with_every_warning() {
+    let sandbox = Sandbox::with_km("");
+    let mut command = sandbox.command(&["--print-config", "--frob=1", "--my-token=hidden"]);
+    let Output { status, stdout, stderr } = command.env("LIBPROCESS_IP", "nonsense").output().unwrap();
+    let (file, told) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert!(status.success() && !file.contains("hidden"), "{file}{told}");
+    for line in [
+        "minion: not known to minion, forwarded to the executor as written: --frob, --my-token\n",
+        "minion: LIBPROCESS_IP=\"nonsense\" is no IP address: kube-proxy will refuse it\n",
+        "minion: no --cgroup-root for the executor: the container is not known\n",
+        "minion: a secret is left out of the file: --my-token\n",
+    ] {
+        assert!(told.contains(line), "{line}{told}");
+    }
+}
+
 /// What `km` writes of itself.
 const WRITES: &str = "out=$1.$OUT; { printf '%s\\n' \"$0\" \"$@\"; env | grep -v -e ^MINION_TASK= -e ^_= | sort; } >$out\necho $1 >up\n\
                       [ $1 = proxy ] && exec sleep 60\nread x <go; exit 0\n";

@@ -191,10 +191,10 @@ fn text_that_is_no_toml_is_refused_at_its_place() {
 
 #[test]
 fn columns_are_counted_in_characters() {
-    let refused = Machine::new().refused("executor = { directory = \"ééé\", command = 1 }");
+    let refused = Machine::new().refused("executor = { environment.a = \"ééé\", command = 1 }");
     assert_eq!(
         refused.lines().next().unwrap(),
-        format!("m.toml:1:43: command: wrong type: an integer (hint: command {COMMAND})")
+        format!("m.toml:1:47: command: wrong type: an integer (hint: command {COMMAND})")
     );
 }
 
@@ -305,6 +305,31 @@ fn what_this_machine_lacks_is_told_apart() {
         "m.toml:1:51: environment-file: \"e\": line 2 is no NAME=VALUE (hint: it is taken literally, without export and \
          quotes)\n"
     );
+}
+
+#[test]
+fn a_program_with_a_slash_and_a_directory_have_to_be_there() {
+    const PUT: &str = "(hint: put one there that this user may execute, or let before-start do it)";
+    each(&[
+        (
+            "directory = \"e\"",
+            "13: directory: no directory to enter: \"/sandbox/e\" (hint: make one that this user may enter: \
+             before-start runs in it too)",
+        ),
+        (
+            "readiness = { command = [\"./probe\"] }",
+            &format!("25: command: no executable file: \"/sandbox/probe\" {PUT}"),
+        ),
+        ("after-stop = { command = [\"/a/b\"] }", &format!("26: command: no executable file: \"/a/b\" {PUT}")),
+        ("before-start = { command = [\"/a/b\"] }", &format!("28: command: no executable file: \"/a/b\" {PUT}")),
+    ]);
+    assert_eq!(
+        Machine::new().command(&["./nothere"]).refused(""),
+        format!("m.toml: command: no executable file: \"/sandbox/nothere\" {PUT}\n")
+    );
+    let faults: Vec<Fault> =
+        Machine::new().command(&["./nothere"]).load("").unwrap_err().iter().map(|p| p.fault).collect();
+    assert_eq!(faults, [Fault::Machine]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! [`examine`] is a library function so that `minion run` asks the same questions first. Nothing here forks, creates or
 //! changes anything.
 
+mod access;
 mod cgroups;
 mod elf;
 mod kernel;
@@ -12,6 +13,7 @@ mod programs;
 mod report;
 mod sandbox;
 
+pub use access::{is_directory, is_executable};
 pub use report::report;
 
 use super::proc::seen::{self, Seen};

@@ -1,8 +1,8 @@
 //! The programs of the children, and what km needs in PATH.
 
+use super::access::is_executable;
 use super::elf::{self, Program};
 use super::{Check, Children};
-use rustix::fs::{Access, access};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -89,10 +89,6 @@ fn elf_program(name: &'static str, evidence: &str, machine: u16, loader: Option<
         ),
         Some(_) | None => Check::ok(name, format!("{evidence}, for {built_for}")),
     }
-}
-
-fn is_executable(path: &Path) -> bool {
-    access(path, Access::EXEC_OK).is_ok() && path.is_file()
 }
 
 #[cfg(test)]

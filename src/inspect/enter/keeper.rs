@@ -7,6 +7,7 @@ use super::visit::{self, Visit};
 use super::wait::{self, Ended};
 use super::{Ending, MARK, Request, cgroups, sweep};
 use crate::error::{During, Error, Result};
+use crate::inspect::doctor::is_executable;
 use crate::process::Pidfd;
 use crate::process::signals::Signals;
 use crate::process::spawn::{Child, Gated, Program, Progress, Stdio, Step};
@@ -142,10 +143,6 @@ fn locate(name: &OsString, path: Option<OsString>) -> Result<PathBuf> {
         Error::new("find", format!("{name:?}"), "it is in no directory of the task's PATH")
             .hint("a path with a slash is taken as it is, inside the task's file system")
     })
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// Waits until exec is decided. The code and the reason where it failed.

@@ -55,6 +55,7 @@ fn load_with<R>(
         restart_delay_max: Duration::from_secs(60),
         read: &|_| Ok(file.to_vec()),
         is_executable: &|_| true,
+        is_directory: &|_| true,
     };
     let loaded = config::load(text, Path::new("f"), &context)?;
     let result = then(&context, &loaded);
