@@ -4,6 +4,7 @@
 
 mod common;
 
+use ::minion::cli;
 use common::fifo::Lines;
 use common::minion::Sandbox;
 use common::{DEADLINE, minion, wait_readable};
@@ -189,4 +190,14 @@ fn the_sandbox_is_found_by_a_pid_below_minion_and_a_log_that_is_not_there_is_sai
     let said = String::from_utf8(missing.stderr).unwrap();
     assert!(said.contains("no-such-task.log") && said.contains("--sandbox"), "{said}");
     minion.stop().assert_code(0);
+}
+
+#[test]
+fn the_log_that_the_help_names_for_a_separate_stdout_is_there() {
+    let help = cli::help_text(Some("logs")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = help.split(" with --stdout=separate").next().unwrap().rsplit(' ').next().unwrap();
+    let sandbox = Sandbox::with_km("[ $1 = executor ] || exec sleep 60\necho out; echo err >&2\n");
+    sandbox.run(&["--stdout=separate"]).assert_code(0);
+    assert_eq!(text(sandbox.path("").as_path(), &[named]), "out\n", "{named}");
+    assert_eq!(text(sandbox.path("").as_path(), &["executor"]), "err\n");
 }
