@@ -16,9 +16,10 @@ mod scheduler;
 #[path = "conformance/weaknesses.rs"]
 mod weaknesses;
 
+use minion::cgroup::{self, Layout, Sources};
 use minion::cli::{self, Command, RunOptions};
 use minion::hyperkube::{CgroupRoot, Host, Profile, profile};
-use minion::mesos::ContainerId;
+use minion::mesos::Environment;
 use minion::task::TaskSpec;
 use std::ffi::OsString;
 use std::io;
@@ -33,6 +34,8 @@ const DIRECTORY: &str = "/w/slaves/S/frameworks/F/executors/E/runs/3f0d5c1e-8a44
 struct Machine<'a> {
     env: Vec<(&'a str, &'a str)>,
     cwd: Option<&'a str>,
+    /// The agent's root and the container as the kernel tells them; None outside of a container.
+    cgroup: Option<String>,
     unified: bool,
     files: Vec<(&'a str, &'a str)>,
 }
@@ -41,11 +44,12 @@ impl<'a> Machine<'a> {
     /// With the environment that an agent gives.
     fn agent() -> Self {
         let env = vec![("PATH", "/usr/bin:/bin"), ("LIBPROCESS_IP", "10.0.0.7"), ("MESOS_DIRECTORY", DIRECTORY)];
-        Self { env, cwd: Some("/sandbox"), unified: false, files: Vec::new() }
+        let cgroup = Some(format!("/mesos/{ID}"));
+        Self { env, cwd: Some("/sandbox"), cgroup, unified: false, files: Vec::new() }
     }
 
     fn with_env(env: &[(&'a str, &'a str)]) -> Self {
-        Self { env: env.to_vec(), ..Self::agent() }
+        Self { env: env.to_vec(), cgroup: None, ..Self::agent() }
     }
 
     fn file(mut self, path: &'a str, text: &'a str) -> Self {
@@ -58,23 +62,34 @@ impl<'a> Machine<'a> {
         found.map(|(_, text)| text.as_bytes().to_vec()).ok_or(io::Error::from_raw_os_error(libc::ENOENT))
     }
 
-    /// As the supervisor would: the container's id and cgroup from the environment, then the profile.
+    /// The kernel's texts of this machine.
+    fn sources(&self) -> Sources {
+        let cgroup = self.cgroup.as_deref().unwrap_or("/elsewhere");
+        let (cgroup, mounts) = if self.unified {
+            (format!("0::{cgroup}/leaf\n"), "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+        } else {
+            let mounts = "30 1 0:26 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n";
+            (format!("2:freezer:{cgroup}\n1:name=systemd:{cgroup}\n"), mounts)
+        };
+        Sources { mountinfo: mounts.into(), cgroup: cgroup.into() }
+    }
+
+    /// As the supervisor does: the container's id and cgroup from kernel and environment, then the profile.
     fn profile(&self, args: &[&str]) -> minion::error::Result<Profile> {
         let options = options(args);
         let env: Vec<(OsString, OsString)> = self.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
-        let directory = self.env.iter().find(|(name, _)| *name == "MESOS_DIRECTORY");
-        let container = directory.and_then(|(_, path)| ContainerId::from_directory(Path::new(path)).ok());
         let prefix = &options.common.mesos_cgroup_prefix;
-        let path = container.as_ref().map(|id| format!("/{prefix}/{}", id.cgroup_path().display()));
+        let placement = cgroup::discover(&self.sources(), prefix, &Environment::from_vars(&env));
+        let root = placement.cgroup_root().map(|root| root.to_str().unwrap().to_owned());
         let host = Host {
             km: "/sandbox/km".into(),
             cwd: self.cwd.map(Into::into),
-            cgroup_root: match path {
-                None => CgroupRoot::Unknown,
-                Some(path) if self.unified => CgroupRoot::Unified(path),
-                Some(path) => CgroupRoot::Path(path),
+            cgroup_root: match (root, placement.layout) {
+                (None, _) => CgroupRoot::Unknown,
+                (Some(root), Layout::Unified) => CgroupRoot::Unified(root),
+                (Some(root), Layout::Legacy | Layout::Hybrid | Layout::None) => CgroupRoot::Path(root),
             },
-            container: container.map(|id| id.own().to_owned()),
+            container: placement.container_id().map(|id| id.own().to_owned()),
             read: &|path| self.read(path),
         };
         profile(&options.profile, &env, &host)

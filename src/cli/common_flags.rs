@@ -4,6 +4,7 @@ use super::flag::{About, Flag, Group, Value, put};
 use super::options::{CommonOptions, RunOptions, SuperviseOptions};
 use super::setting;
 use crate::hyperkube::value;
+use crate::task::spec::StdoutMode;
 
 const BOOL: Value = Value::Switch;
 const NUMBER: Value = Value::Text("N");
@@ -89,7 +90,7 @@ pub(super) const fn max_log_backups<O: Common>() -> Flag<O> {
 }
 
 pub(super) const fn stdout<O: Common>() -> Flag<O> {
-    About::new(Group::Logs, "stdout", Value::Choice(setting::STDOUT))
+    About::new(Group::Logs, "stdout", Value::Choice(&StdoutMode::WORDS))
         .default("merge")
         .help("A child's standard output: into the same log as its standard error, into one of its own, or nowhere.")
         .sets(|o, v| put(&mut o.common().log.stdout, setting::stdout(v).map(Some)))

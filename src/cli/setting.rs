@@ -31,16 +31,9 @@ pub(super) fn seconds(value: &OsStr) -> Result<GoDuration, Refusal> {
     }
 }
 
-/// The words of [`StdoutMode`], as the table offers them.
-pub(super) const STDOUT: &[&str] = &["merge", "separate", "discard"];
-
 pub(super) fn stdout(value: &OsStr) -> Result<StdoutMode, Refusal> {
-    match value.to_str() {
-        Some("merge") => Ok(StdoutMode::Merge),
-        Some("separate") => Ok(StdoutMode::Separate),
-        Some("discard") => Ok(StdoutMode::Discard),
-        _ => Err(Refusal { wrong: "no such choice", takes: "merge, separate or discard" }),
-    }
+    let named = StdoutMode::ALL.into_iter().find(|mode| value == mode.word());
+    named.ok_or(Refusal { wrong: "no such choice", takes: "merge, separate or discard" })
 }
 
 /// The words of [`CgroupAttach`], as the table offers them.

@@ -13,7 +13,6 @@ pub(super) const PATH: Takes = Takes::Text("a path in quotes");
 const ADDRESS: Takes = Takes::Text("an address such as \"127.0.0.1:80\", \"[::1]:80\" or \"localhost:80\"");
 const URL: Takes = Takes::Text("a URL with an address, such as \"http://127.0.0.1:8080/healthz\"");
 const THEN: &[&str] = &["end", "give-up"];
-const STDOUT: &[&str] = &["merge", "separate", "discard"];
 const COUNT: i64 = u32::MAX as i64;
 
 /// The defaults of the times, where [`super::resolve`] takes them from. Each stands in words in its row.
@@ -255,12 +254,12 @@ const fn gzip<T: Settings>() -> Key<T> {
 }
 
 const fn stdout<T: Settings>() -> Key<T> {
-    About::new("stdout", Takes::Choice(STDOUT))
+    About::new("stdout", Takes::Choice(&StdoutMode::WORDS))
         .default("merge")
         .help("Standard output: into the same log as standard error, into one of its own, or nowhere.")
         .sets(|log, node, _| {
-            let all = [StdoutMode::Merge, StdoutMode::Separate, StdoutMode::Discard];
-            put(&mut log.settings().stdout, value::choice(node, STDOUT).map(|nth| Some(all[nth])))
+            let chosen = value::choice(node, &StdoutMode::WORDS);
+            put(&mut log.settings().stdout, chosen.map(|nth| Some(StdoutMode::ALL[nth])))
         })
 }
 
@@ -276,7 +275,19 @@ pub(super) fn name(node: Node<'_>) -> Result<Placed<String>, Wrong> {
         let hint = "that is where a task's standard output goes, with stdout = \"separate\"";
         return Err(Wrong::new(format!("the name of another log: {text:?}")).hint(hint));
     }
+    if let Some(log) = backup_of(text) {
+        return Err(Wrong::new(format!("the name of another log: {text:?}"))
+            .hint(format!("that is where the log of {log:?} goes when it is rotated")));
+    }
     Ok(Placed::new(node.at(), text.to_owned()))
+}
+
+/// The log whose backup has this name: `executor` of `executor-2026-11-30T01-18-34.945`. [GO-40]
+fn backup_of(name: &str) -> Option<&str> {
+    const STAMP: &[u8] = b"-0000-00-00T00-00-00.000";
+    let (log, stamp) = name.split_at_checked(name.len().checked_sub(STAMP.len())?)?;
+    let shape = stamp.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    shape.eq(STAMP.iter().copied()).then_some(log)
 }
 
 fn path(node: Node<'_>) -> Result<PathBuf, Wrong> {

@@ -4,7 +4,7 @@ use super::Loaded;
 use crate::error::{Error, Result};
 use crate::hyperkube::duration::GoDuration;
 use crate::mesos::secret;
-use crate::task::spec::{LogSettings, StdoutMode};
+use crate::task::spec::LogSettings;
 use crate::task::{Restart, Role, TaskSpec};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -121,12 +121,7 @@ fn log(log: LogSettings, stall: Option<Duration>) -> String {
         let _ = writeln!(keys, "gzip = {gzip}");
     }
     if let Some(stdout) = log.stdout {
-        let word = match stdout {
-            StdoutMode::Merge => "merge",
-            StdoutMode::Separate => "separate",
-            StdoutMode::Discard => "discard",
-        };
-        let _ = writeln!(keys, "stdout = {}", quoted(word));
+        let _ = writeln!(keys, "stdout = {}", quoted(stdout.word()));
     }
     if let Some(stall) = stall {
         let _ = writeln!(keys, "stall = {}", span(stall));

@@ -1,15 +1,13 @@
 //! The environment of the two children.
 
 use super::profile::Notice;
+use crate::mesos::DEFAULT_PATH;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// Names and values, in order.
 pub(super) type Environment = Vec<(OsString, OsString)>;
-
-/// What an agent sets when nobody set PATH: without one, neither child finds iptables or nsenter. [GO-14]
-pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The variable that names the container to the executor.
 const CONTAINER: &str = "MESOS_EXECUTOR_CONTAINER_UUID";
@@ -52,6 +50,7 @@ pub(super) fn of_executor(inherited: &Environment, container: Option<&str>) -> E
 fn search_path(given: &OsStr, cwd: Option<&Path>, notices: &mut Vec<Notice>) -> OsString {
     let mut elements: Vec<&[u8]> = given.as_bytes().split(|byte| *byte == b':').filter(|e| !e.is_empty()).collect();
     if elements.is_empty() {
+        // Without one, neither child finds iptables or nsenter.
         notices.push(Notice::warn(format!("PATH is not set: the children get {DEFAULT_PATH}")));
         elements.push(DEFAULT_PATH.as_bytes());
     }

@@ -50,8 +50,10 @@ pub(super) fn server(path: &Path, read: Read<'_>) -> Result<String> {
     let Some(cluster) = parse(path, &bytes)?.current_cluster() else {
         return Ok(String::new());
     };
-    // Data in the file itself wins over the file that it names.
-    if let (Some(authority), None) = (&cluster.certificate_authority, &cluster.certificate_authority_data) {
+    // Data in the file itself wins over the file that it names, and an empty text is neither. [GO-13]
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (authority, data) = (given(&cluster.certificate_authority), given(&cluster.certificate_authority_data));
+    if let (Some(authority), None) = (authority, data) {
         let beside = path.parent().unwrap_or(Path::new("")).join(authority);
         read(&beside).during("read certificate-authority", format_args!("{beside:?} of {path:?}"))?;
     }

@@ -22,7 +22,6 @@ pub mod executor;
 pub mod quantity;
 pub mod value;
 
-pub use environment::DEFAULT_PATH;
 pub use flags::{Flags, ProxyFlags};
 pub use locate::{in_path, locate_km};
 pub use profile::{CgroupRoot, Host, Notice, Profile, profile};

@@ -162,22 +162,13 @@ pub fn utf8(value: &OsStr) -> Result<&str, Refusal> {
     value.to_str().ok_or(Refusal { wrong: "not UTF-8", takes: "text in UTF-8" })
 }
 
-/// A cgroup prefix as the original's `path.Join` would have it below `/`: without the leading `/`, without empty, `.` and
-/// `..` components. It cannot lead out of its hierarchy. [GO-12]
+/// The agent's `--cgroups_root`, cleaned.
 pub fn cgroup_prefix(value: &OsStr) -> Result<String, Refusal> {
     let text = utf8(value)?;
     if text.chars().any(char::is_control) {
         return Err(Refusal { wrong: "not a cgroup", takes: "the agent's --cgroups_root, such as mesos" });
     }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in text.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    Ok(parts.join("/"))
+    Ok(mesos::clean_prefix(text))
 }
 
 #[cfg(test)]

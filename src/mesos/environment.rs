@@ -6,6 +6,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What an agent sets as PATH where nobody set one. [ME-42]
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// What the agent said in the environment, as far as a supervisor needs it.
 ///
 /// Nothing here is trusted: hooks and tasks can override every variable, so paths and ids are checked where they are used.

@@ -4,8 +4,10 @@
 pub mod duration;
 mod environment;
 mod id;
+mod prefix;
 pub mod recovery;
 pub mod secret;
 
-pub use environment::Environment;
+pub use environment::{DEFAULT_PATH, Environment};
 pub use id::{ContainerId, SEPARATOR};
+pub use prefix::clean_prefix;

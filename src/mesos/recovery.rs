@@ -141,6 +141,13 @@ mod tests {
     }
 
     #[test]
+    fn a_cgroup_called_agent_is_nothing_special_to_v1() {
+        assert_eq!(read("agent"), (of(&["agent"]), Reading::Agent));
+        assert_eq!(read("ID/mesos/agent"), (of(&["ID", "agent"]), Reading::Agent));
+        assert_eq!(read("ID/mesos/slave"), (of(&["ID", "slave"]), of(&["ID", "slave"])));
+    }
+
+    #[test]
     fn an_id_that_no_agent_gives_is_malformed() {
         assert_eq!(read("a b"), (Reading::Malformed, Reading::Malformed));
         assert_eq!(read("ID/mesos/a b"), (Reading::Malformed, Reading::Malformed));

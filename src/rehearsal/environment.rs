@@ -1,7 +1,7 @@
 //! The environment of an executor: a map that the agent builds from empty. Nothing of its own environment goes in. [ME-42]
 
 use super::sandbox::Ids;
-use crate::mesos::duration;
+use crate::mesos::{DEFAULT_PATH, duration};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -9,8 +9,6 @@ use std::time::Duration;
 
 /// Name to value. A later value replaces an earlier one of the same name.
 pub(super) type Environment = BTreeMap<OsString, OsString>;
-
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// What decides an executor's environment.
 pub(super) struct Facts<'a> {
@@ -45,7 +43,7 @@ pub(super) fn build(facts: &Facts<'_>) -> Environment {
         set("MESOS_SUBSCRIPTION_BACKOFF_MAX", OsStr::new("2secs"));
     }
     environment.extend(facts.command.iter().cloned());
-    environment.entry("PATH".into()).or_insert_with(|| PATH.into());
+    environment.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
     environment
 }
 
@@ -53,7 +51,7 @@ pub(super) fn build(facts: &Facts<'_>) -> Environment {
 pub(super) fn nested(sandbox: &Path, command: &[(OsString, OsString)]) -> Environment {
     let mut environment = Environment::from([("MESOS_SANDBOX".into(), sandbox.into())]);
     environment.extend(command.iter().cloned());
-    environment.entry("PATH".into()).or_insert_with(|| PATH.into());
+    environment.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
     environment
 }
 
@@ -76,6 +74,6 @@ mod tests {
         assert_eq!(environment[OsStr::new("PATH")], "/opt/bin");
         assert_eq!(environment[OsStr::new("MESOS_CHECKPOINT")], "x", "the framework's entries win");
         facts.command = &[];
-        assert_eq!(build(&facts)[OsStr::new("PATH")], PATH);
+        assert_eq!(build(&facts)[OsStr::new("PATH")], DEFAULT_PATH);
     }
 }

@@ -226,6 +226,18 @@ pub enum StdoutMode {
     Discard,
 }
 
+impl StdoutMode {
+    /// Each.
+    pub const ALL: [Self; 3] = [Self::Merge, Self::Separate, Self::Discard];
+    /// Their words in flags and files, in the same order.
+    pub const WORDS: [&'static str; 3] = ["merge", "separate", "discard"];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
 impl TaskSpec {
     /// A task with nothing but a program: no argument but its own name, no environment, ready when it runs, SIGTERM to end.
     pub fn new(name: impl Into<String>, role: Role, program: impl Into<PathBuf>, restart: Restart) -> Self {

@@ -219,6 +219,11 @@ fn names_are_taken_once_and_fit_a_log() {
          with stdout = \"separate\")\n"
     );
     assert_eq!(
+        named("executor-2026-11-30T01-18-34.945"),
+        "m.toml:3:8: name: the name of another log: \"executor-2026-11-30T01-18-34.945\" (hint: that is where the log of \
+         \"executor\" goes when it is rotated)\n"
+    );
+    assert_eq!(
         Machine::new().refused(&beside_executor("[[sidecar]]\nname = \"s\"\ncommand = [\"sh\"]")),
         "m.toml:6:8: name: taken: \"s\" (hint: each sidecar has a name of its own)\n"
     );

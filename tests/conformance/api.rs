@@ -148,6 +148,25 @@ fn a_certificate_authority_that_is_missing_is_an_error() {
 }
 
 #[test]
+fn an_empty_certificate_authority_is_none() {
+    let without = Machine::agent();
+    let text = KUBECONFIG.replace("ca.crt", "\"\"");
+    let master_of = |machine| master(&machine, &["--api-servers=", "--kubeconfig=/k/node.kc"]);
+    assert_eq!(master_of(without.file("/k/node.kc", &text)).as_deref(), Some("https://from-kubeconfig:6443"));
+}
+
+#[test]
+fn empty_data_does_not_stand_for_a_certificate_authority() {
+    let text = KUBECONFIG.replace("ca.crt", "ca.crt\n    certificate-authority-data: \"\"");
+    let machine = Machine::agent().file("/k/node.kc", &text);
+    let told = error(&machine, &["--api-servers=a", "--kubeconfig=/k/node.kc"]);
+    assert!(told.starts_with("--kubeconfig: read certificate-authority \"/k/ca.crt\""), "{told}");
+    let text = KUBECONFIG.replace("ca.crt", "ca.crt\n    certificate-authority-data: QQ==");
+    let machine = Machine::agent().file("/k/node.kc", &text);
+    assert_eq!(master(&machine, &["--api-servers=a", "--kubeconfig=/k/node.kc"]).as_deref(), Some("a"));
+}
+
+#[test]
 fn a_kubeconfig_without_content_or_context_is_fine() {
     for text in ["", "# nothing\n", "{}", "current-context: gone\n", "current-context: c\ncontexts: null\n"] {
         let machine = Machine::agent().file("k", text);

@@ -8,6 +8,7 @@ use super::wait::{self, Ended};
 use super::{Ending, MARK, Request, cgroups, sweep};
 use crate::error::{During, Error, Result};
 use crate::inspect::doctor::is_executable;
+use crate::mesos::DEFAULT_PATH;
 use crate::process::Pidfd;
 use crate::process::signals::Signals;
 use crate::process::spawn::{Child, Gated, Program, Progress, Stdio, Step};
@@ -137,7 +138,7 @@ fn locate(name: &OsString, path: Option<OsString>) -> Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Ok(name.into());
     }
-    let path = path.unwrap_or_else(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into());
+    let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
     let found = std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| is_executable(file));
     found.ok_or_else(|| {
         Error::new("find", format!("{name:?}"), "it is in no directory of the task's PATH")

@@ -2,6 +2,7 @@
 
 use super::super::container::Container;
 use super::super::wait::{readable, ready};
+use crate::cgroup::memberships;
 use crate::error::{During, Error, Result};
 use crate::process::{Pidfd, tree};
 use nix::sys::signal::{SigSet, Signal};
@@ -119,32 +120,29 @@ impl<'a> Scene<'a> {
     /// Checks that `pid` is in the container's cgroup in each hierarchy that has one. Gives what the kernel says.
     pub(super) fn check_cgroups(&self, role: &str, pid: i32) -> Result<Vec<(String, String)>> {
         let file = format!("/proc/{pid}/cgroup");
-        let text = fs::read_to_string(&file).during("read", &file)?;
+        let text = fs::read(&file).during("read", &file)?;
         let mut found = Vec::new();
         for (name, directory) in self.container.cgroups() {
             let path = path_in(&text, name).unwrap_or_default();
             let tail = if name == "unified" { directory.join("leaf") } else { directory.clone() };
-            if path.len() < 2 || !tail.ends_with(path.trim_start_matches('/')) {
+            let below = path.strip_prefix("/").unwrap_or(&path);
+            if below == Path::new("") || !tail.ends_with(below) {
                 return Err(Error::new("find", format!("{role} {pid}"), format!("it is in {path:?} of {name}")));
             }
-            found.push((name.clone(), path));
+            found.push((name.clone(), path.display().to_string()));
         }
         Ok(found)
     }
 }
 
 /// The path of a process in one hierarchy, by a `/proc/<pid>/cgroup`.
-fn path_in(text: &str, hierarchy: &str) -> Option<String> {
-    text.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':');
-        let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let here = match hierarchy {
-            "unified" => controllers.is_empty(),
-            "systemd" => controllers == "name=systemd",
-            name => controllers.split(',').any(|one| one == name),
-        };
-        here.then(|| path.to_owned())
-    })
+fn path_in(text: &[u8], hierarchy: &str) -> Option<PathBuf> {
+    let is_here = |controllers: &[u8]| match hierarchy {
+        "unified" => controllers.is_empty(),
+        "systemd" => controllers == b"name=systemd",
+        name => controllers.split(|byte| *byte == b',').any(|one| one == name.as_bytes()),
+    };
+    memberships(text).find(|(controllers, _)| is_here(controllers)).map(|(_, path)| path.to_owned())
 }
 
 /// The child that wrote this record, if it is alive.
