@@ -143,6 +143,22 @@ fn logs_that_do_not_fit_or_have_no_bound_are_told_with_the_sum() {
 }
 
 #[test]
+fn a_km_that_is_not_called_km_would_not_read_its_command() {
+    let sandbox = tempfile::tempdir().unwrap();
+    let km = |name: &str, to: &str| {
+        let path = sandbox.path().join(name);
+        std::os::unix::fs::symlink(to, &path).unwrap();
+        Report::of(sandbox.path(), &[&format!("--km-binary={}", path.display())], &[])
+    };
+    let program = fs::canonicalize("/bin/sh").unwrap();
+    km("km.real", program.to_str().unwrap()).says("km", "fail", "is not called km");
+    km("km", program.to_str().unwrap()).says("km", "ok", "--km-binary");
+    fs::write(sandbox.path().join("script"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(sandbox.path().join("script"), fs::Permissions::from_mode(0o755)).unwrap();
+    km("km.script", "script").says("km", "ok", "a script for /bin/sh");
+}
+
+#[test]
 fn a_km_is_judged_by_its_first_bytes() {
     let sandbox = tempfile::tempdir().unwrap();
     let km = |bytes: &[u8]| Report::of(sandbox.path(), &[&program(sandbox.path(), bytes)], &[]);

@@ -33,6 +33,15 @@ fn what_the_doctor_minds_is_said_and_nothing_else() {
 }
 
 #[test]
+fn a_km_under_another_name_is_told_at_the_start() {
+    let sandbox = Sandbox::with_km("");
+    std::os::unix::fs::symlink(fs::canonicalize("/bin/sh").unwrap(), sandbox.path("km.real")).unwrap();
+    let stderr = run(&sandbox, &["--km-binary=./km.real"]).wait().stderr;
+    assert_eq!(with(&stderr, "error doctor: km: ").len(), 1, "{stderr}");
+    assert!(stderr.contains("its file is not called km"), "{stderr}");
+}
+
+#[test]
 fn a_start_that_fails_says_why_in_its_one_line() {
     let sandbox = Sandbox::with_km("");
     let stderr = run(&sandbox, &["--km-binary=./nothing"]).wait().assert_code(111);

@@ -69,6 +69,12 @@ fn program(name: &'static str, evidence: &str, path: &Path) -> Check {
         Ok(Program::Other) => {
             Check::fail(name, format!("{evidence}: neither an ELF program nor a script"), "is it complete?")
         }
+        // A script may call the original by its name. [GO-58]
+        Ok(Program::Elf { .. }) if name == "km" && path.file_name() != Some(OsStr::new("km")) => {
+            let evidence =
+                format!("{evidence}: its file is not called km, so it would not read which command it is to be");
+            Check::fail(name, evidence, "call it km, in a directory of its own if need be")
+        }
         Ok(Program::Elf { machine, loader }) => elf_program(name, evidence, machine, loader.as_deref()),
     }
 }
