@@ -5,7 +5,7 @@ use super::hierarchy::{Candidate, Hierarchy, Nowhere, Target};
 use super::identity::{Directory, Identity, Kernel};
 use super::membership::{self, Line};
 use super::mountinfo::{self, Mount, Version};
-use crate::mesos::{ContainerId, Environment, recovery};
+use crate::mesos::{ContainerId, Environment, clean_prefix, recovery};
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -39,7 +39,7 @@ pub struct Placement {
 
 /// Finds the placement. `prefix` is the agent's `--cgroups_root`, with or without slashes around it.
 pub fn discover(sources: &Sources, prefix: &str, environment: &Environment) -> Placement {
-    let root = clean(prefix);
+    let root = Path::new("/").join(clean_prefix(prefix));
     let mounts = mountinfo::cgroups(&sources.mountinfo);
     let mut lines: Vec<Line<'_>> = membership::lines(&sources.cgroup).collect();
     lines.sort_by_key(|line| match line.hierarchy {
@@ -63,21 +63,6 @@ pub fn discover(sources: &Sources, prefix: &str, environment: &Environment) -> P
         })
         .collect();
     Placement { layout, identity, root, hierarchies }
-}
-
-/// `path.Join("/", prefix)`: no `.`, no empty component, and `..` stops at the root. [GO-12]
-fn clean(prefix: &str) -> PathBuf {
-    let mut root = PathBuf::from("/");
-    for part in prefix.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                root.pop();
-            }
-            part => root.push(part),
-        }
-    }
-    root
 }
 
 /// Unified is told by the mount: a host with cgroup2 in the place of the tree may still have a v1 hierarchy elsewhere, as
