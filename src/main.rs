@@ -122,7 +122,9 @@ fn print_config(options: &cli::RunOptions) -> u8 {
     match front::print_config(options) {
         Ok((text, told)) => {
             say(std::io::stdout(), &text);
-            told.iter().for_each(|line| say(std::io::stderr(), &format!("minion: {line}\n")));
+            for line in told {
+                say(std::io::stderr(), &format!("minion: {line}\n"));
+            }
             0
         }
         Err(error) => {

@@ -63,10 +63,10 @@ fn the_flags_that_supervise_has_of_its_own_are_in_a_table_too() {
 fn keys_in(text: &str) -> Vec<String> {
     let bare = |text: &str| text.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
     let keys = |code: &str| -> Vec<String> {
-        match code.contains('=') {
-            true => code.split(',').filter_map(|pair| Some(bare(pair.split_once('=')?.0))).collect(),
-            false => vec![bare(code)],
+        if !code.contains('=') {
+            return vec![bare(code)];
         }
+        code.split(',').filter_map(|pair| Some(bare(pair.split_once('=')?.0))).collect()
     };
     text.split('`').skip(1).step_by(2).flat_map(keys).collect()
 }

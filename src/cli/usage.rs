@@ -19,7 +19,7 @@ pub struct Usage {
 
 impl Usage {
     pub(super) fn new(wrong: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { wrong: one_line(wrong.into()), hint: one_line(hint.into()) }
+        Self { wrong: one_line(&wrong.into()), hint: one_line(&hint.into()) }
     }
 
     /// A value that its flag does not take. `flag` is spelled as on the command line.
@@ -35,8 +35,8 @@ impl Usage {
 }
 
 /// A flag is printed as it was typed, and may hold what would break the line or steer a terminal: that is escaped.
-fn one_line(text: String) -> String {
-    let text = secret::without_userinfo(&text);
+fn one_line(text: &str) -> String {
+    let text = secret::without_userinfo(text);
     if !text.contains(char::is_control) {
         return text;
     }

@@ -96,18 +96,18 @@ impl<'a> Findings<'a> {
 
     /// Something that is wrong with the text.
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>, hint: impl Into<String>) {
-        self.push(at, message.into(), hint.into(), Fault::Text);
+        self.push(at, &message.into(), hint.into(), Fault::Text);
     }
 
     /// Something that this machine lacks. `at` is none where the command line names it.
     pub(super) fn lacks(&mut self, at: usize, message: impl Into<String>, hint: impl Into<String>) {
-        self.push(at, message.into(), hint.into(), Fault::Machine);
+        self.push(at, &message.into(), hint.into(), Fault::Machine);
     }
 
-    fn push(&mut self, at: usize, message: String, hint: String, fault: Fault) {
+    fn push(&mut self, at: usize, message: &str, hint: String, fault: Fault) {
         let (line, column) = self.place(at);
         // A message quotes what it does not like. [ME-04]
-        let message = secret::without_userinfo(&message);
+        let message = secret::without_userinfo(message);
         let file = self.file.to_owned();
         // What the command line gave is not in the text.
         let line = (!self.text.is_empty()).then_some(line);

@@ -108,8 +108,8 @@ fn assigned(word: &[u8]) -> Option<usize> {
             b' ' | b'\t' | b'\n' => name_at_end(before).starts_with(b"-") && !after.starts_with(b"-"),
             _ => false,
         };
-        let name = if byte.is_ascii_whitespace() { before } else { unquoted(before) };
-        (assigns && is_secret_name(name_at_end(name)) && !is_harmless(after)).then_some(at + 1)
+        let name = || name_at_end(if byte.is_ascii_whitespace() { before } else { unquoted(before) });
+        (assigns && is_secret_name(name()) && !is_harmless(after)).then_some(at + 1)
     };
     word.iter().enumerate().find_map(begins)
 }
@@ -155,9 +155,11 @@ const SCHEME_END: &[u8] = b"://";
 /// Up to the next address of a list or a script: a comma, blank or quote with `scheme://` behind it.
 fn end_of_address(text: &[u8]) -> usize {
     let begins = |at: &usize| {
-        let name = name_at_end(&text[..*at]);
-        let before = *at - name.len();
-        text[*at..].starts_with(SCHEME_END) && before > 0 && !name.is_empty() && is_between(text[before - 1])
+        text[*at..].starts_with(SCHEME_END) && {
+            let name = name_at_end(&text[..*at]);
+            let before = *at - name.len();
+            before > 0 && !name.is_empty() && is_between(text[before - 1])
+        }
     };
     (1..text.len()).find(begins).map_or(text.len(), |at| at - name_at_end(&text[..at]).len())
 }
@@ -166,7 +168,7 @@ fn is_between(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b',' | b'"' | b'\'')
 }
 
-/// Where the user begins in what stands before an `@`: behind `scheme://`, or a `user:password` alone, as MySQL has it. The
+/// Where the user begins in what stands before an `@`: behind `scheme://`, or a `user:password` alone, as databases have it. The
 /// digest of an image has neither.
 fn user_begins(before: &[u8], from_at: &[u8]) -> Option<usize> {
     if let Some(scheme) = before.windows(3).position(|window| window == SCHEME_END) {

@@ -90,7 +90,7 @@ impl View {
         Ok(Self {
             reads_signals: reads_signals(pid, &status),
             status,
-            arguments: proc::arguments(pid, once).map(without_secrets),
+            arguments: proc::arguments(pid, once).map(|arguments| without_secrets(&arguments)),
             limits: status::limits(pid),
             age: age(&stat),
             executable: seen::link(&proc::path(pid, "exe")),
@@ -199,8 +199,8 @@ fn age(stat: &Stat) -> Seen<Duration> {
 }
 
 /// The arguments without what is a secret. [ME-04]
-fn without_secrets(arguments: Vec<String>) -> Vec<String> {
-    secret::shown(&arguments).into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
+fn without_secrets(arguments: &[String]) -> Vec<String> {
+    secret::shown(arguments).into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 #[cfg(test)]
