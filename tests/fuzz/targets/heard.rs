@@ -2,8 +2,9 @@
 
 use super::words;
 use minion::log::Stamp;
+use minion::mesos::Environment;
 use minion::mesos::recovery::{self, Reading};
-use minion::mesos::{Environment, is_secret};
+use minion::mesos::secret::{self, is_secret};
 use minion::task::word::{Word, http_status};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -32,7 +33,7 @@ pub fn reply(data: &[u8]) {
     }
 }
 
-/// `NAME=VALUE` words with NUL bytes between them, as in `/proc/<pid>/environ`.
+/// `NAME=VALUE` words with NUL bytes between them, as in `/proc/<pid>/environ`; shown as the arguments that they may be.
 pub fn environment(data: &[u8]) {
     let split = |word: OsString| {
         let bytes = word.into_vec();
@@ -49,6 +50,8 @@ pub fn environment(data: &[u8]) {
         let upper = name.as_bytes().to_ascii_uppercase();
         assert_eq!(is_secret(name), is_secret(OsStr::from_bytes(&upper)), "{name:?}");
     }
+    let (given, shown) = (words(data), secret::shown(&words(data)));
+    assert_eq!((shown.len(), &secret::shown(&shown)), (given.len(), &shown), "what is shown stays so");
 }
 
 /// A path below an agent's root.
