@@ -188,7 +188,7 @@ fn why_unified(pid: i32, prefix: &str) -> Said {
 /// What it says to be done, there too: then the process is in the leaf.
 fn paste_unified(said: &Said) {
     for command in said.commands() {
-        let script = "mount -t cgroup2 none /sys/fs/cgroup && exec sh -c \"$1\"";
+        let script = "[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup && exec sh -c \"$1\"";
         let output = paste_into(Command::new("unshare").args(["--mount", "sh", "-c", script, "sh"]), &command);
         assert!(output.status.success(), "{output:?}");
     }
