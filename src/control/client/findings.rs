@@ -30,7 +30,7 @@ fn of_task(task: &Task, minion: i32, findings: &mut Vec<String>) {
             findings.push(format!("{name} does not run, and starts again in {wait}{last}"));
         }
         "down" => {
-            findings.push(format!("{name} is kept down by a command; minion start {name} --target={minion} starts it"))
+            findings.push(format!("{name} is kept down by a command; minion start {name} --target={minion} starts it"));
         }
         // One that did its work and was not to run again is as it should be.
         "ended" if task.last_exit.as_ref().is_some_and(|exit| exit.code == 0) => {}
