@@ -154,7 +154,7 @@ fn a_cgroup_that_is_removed_after_it_was_found_is_enodev() {
     let variable = ("MESOS_DIRECTORY".into(), "/w/runs/c1".into());
     let environment = ::minion::mesos::Environment::from_vars(&[variable]);
     let sources = ::minion::cgroup::Sources::read().unwrap();
-    let validated = ::minion::cgroup::discover(&sources, guard.name(), &environment).validate().unwrap();
+    let validated = ::minion::cgroup::discover(&sources, guard.name(), &environment).validate().whole().unwrap();
     fs::remove_dir(Path::new(MEMORY).join(guard.name()).join("c1")).unwrap();
     let error = validated.attach(looked.pid()).unwrap_err();
     assert!(matches!(error.errno(), Some(libc::ENODEV | libc::ENOENT)), "{error}");

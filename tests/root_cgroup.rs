@@ -111,7 +111,7 @@ fn a_child_is_moved_where_the_container_has_a_cgroup_and_nothing_is_created() {
     let before = cgroups_called(guard.name());
     let container = PathBuf::from(format!("/{}/c1", guard.name()));
 
-    let validated = on_v1(guard.name()).validate().unwrap();
+    let validated = on_v1(guard.name()).validate().whole().unwrap();
     let mut places: Vec<&str> = validated.places.iter().map(|place| place.hierarchy.as_str()).collect();
     places.sort_unstable();
     assert_eq!(places, ["cpuset", "freezer", "memory"]);
@@ -145,7 +145,7 @@ fn a_partial_attach_names_what_was_moved_and_what_failed() {
         fs::create_dir(Path::new(hierarchy).join(guard.name()).join("c1")).unwrap();
     }
     let child = Waiting::new();
-    let error = on_v1(guard.name()).validate().unwrap().attach(child.pid()).unwrap_err();
+    let error = on_v1(guard.name()).validate().whole().unwrap().attach(child.pid()).unwrap_err();
     assert_eq!(error.errno(), Some(libc::ENOSPC));
     let text = error.to_string();
     for part in ["already moved in freezer", "/sys/fs/cgroup/cpuset/", "c1/cgroup.procs", "cpuset.cpus or cpuset.mems"]
@@ -158,7 +158,7 @@ fn a_partial_attach_names_what_was_moved_and_what_failed() {
 fn drift_is_seen_and_attaching_again_undoes_it() {
     need!("root", "v1");
     let guard = CgroupGuard::new(&[FREEZER, MEMORY], "/c1");
-    let validated = on_v1(guard.name()).validate().unwrap();
+    let validated = on_v1(guard.name()).validate().whole().unwrap();
     let child = Waiting::new();
     validated.attach(child.pid()).unwrap();
     assert_eq!(validated.drift(child.pid()).unwrap(), []);
@@ -179,7 +179,7 @@ fn a_zombie_is_not_taken_for_an_attached_child() {
         let guard = CgroupGuard::new(&[hierarchy], below);
         let zombie = Waiting::running("exit 0");
         assert!(wait_dead(zombie.pid(), Instant::now() + DEADLINE));
-        let error = place(guard.name()).validate().unwrap().attach(zombie.pid()).unwrap_err().to_string();
+        let error = place(guard.name()).validate().whole().unwrap().attach(zombie.pid()).unwrap_err().to_string();
         assert!(error.contains("it has ended meanwhile"), "{error}");
     }
 }
@@ -191,7 +191,7 @@ fn a_reaped_child_has_ended() {
     let mut child = Waiting::running("exit 0");
     let pid = child.pid();
     child.0.wait().unwrap();
-    let error = on_v1(guard.name()).validate().unwrap().attach(pid).unwrap_err();
+    let error = on_v1(guard.name()).validate().whole().unwrap().attach(pid).unwrap_err();
     assert!(error.to_string().contains("has ended"), "{error}");
 }
 
@@ -200,7 +200,7 @@ fn a_removed_cgroup_is_named_and_not_made_again() {
     need!("root");
     for (hierarchy, place, below) in versions() {
         let guard = CgroupGuard::new(&[hierarchy], below);
-        let validated = place(guard.name()).validate().unwrap();
+        let validated = place(guard.name()).validate().whole().unwrap();
         let top = hierarchy.join(guard.name());
         let inner = Path::new(below).strip_prefix("/").unwrap().ancestors().filter(|path| *path != Path::new(""));
         inner.for_each(|path| fs::remove_dir(top.join(path)).unwrap());
@@ -208,7 +208,7 @@ fn a_removed_cgroup_is_named_and_not_made_again() {
         let error = validated.attach(child.pid()).unwrap_err();
         assert!(error.to_string().contains("that cgroup was removed"), "{error}");
         assert!(!top.join("c1").exists(), "it was made again");
-        assert!(place(guard.name()).validate().unwrap().places.is_empty());
+        assert!(place(guard.name()).validate().whole().unwrap().places.is_empty());
     }
 }
 
@@ -216,7 +216,7 @@ fn a_removed_cgroup_is_named_and_not_made_again() {
 fn on_v2_a_child_goes_to_the_leaf() {
     need!("root", "v2");
     let guard = CgroupGuard::new(&[unified()], "/c1/leaf");
-    let validated = on_v2(guard.name()).validate().unwrap();
+    let validated = on_v2(guard.name()).validate().whole().unwrap();
     let child = Waiting::new();
     assert_eq!(validated.attach(child.pid()).unwrap().to_string(), "moved in unified");
     assert_eq!(child.is_in(""), Path::new(&format!("/{}/c1/leaf", guard.name())));
@@ -228,7 +228,7 @@ fn on_v2_a_child_goes_to_the_leaf() {
 fn on_v2_a_container_without_a_leaf_is_no_target() {
     need!("root", "v2");
     let guard = CgroupGuard::new(&[unified()], "/c1");
-    let validated = on_v2(guard.name()).validate().unwrap();
+    let validated = on_v2(guard.name()).validate().whole().unwrap();
     assert!(validated.places.is_empty(), "{:?}", validated.places);
 }
 
@@ -239,7 +239,7 @@ fn a_leaf_whose_children_have_controllers_takes_no_process() {
     let guard = CgroupGuard::new(&[unified()], "/c1/leaf");
     guard.enable_memory(unified());
     let child = Waiting::new();
-    let error = on_v2(guard.name()).validate().unwrap().attach(child.pid()).unwrap_err();
+    let error = on_v2(guard.name()).validate().whole().unwrap().attach(child.pid()).unwrap_err();
     assert_eq!(error.errno(), Some(libc::EBUSY), "{error}");
     assert!(error.to_string().contains("cgroup.subtree_control"), "{error}");
 }
@@ -252,7 +252,7 @@ fn a_leaf_beside_a_threaded_cgroup_takes_no_process() {
     fs::create_dir(&threaded).unwrap();
     write(threaded.join("cgroup.type"), "threaded");
     let child = Waiting::new();
-    let error = on_v2(guard.name()).validate().unwrap().attach(child.pid()).unwrap_err();
+    let error = on_v2(guard.name()).validate().whole().unwrap().attach(child.pid()).unwrap_err();
     assert_eq!(error.errno(), Some(libc::EOPNOTSUPP), "{error}");
     assert!(error.to_string().contains("domain invalid"), "{error}");
 }
@@ -269,7 +269,7 @@ fn a_link_or_a_plain_directory_in_the_place_of_a_hierarchy_is_refused() {
     for (point, why) in [(link, "symbolic link"), (plain.clone(), "not on a cgroup file system")] {
         let mountinfo = format!("1 2 0:34 / {} rw - cgroup cgroup rw,freezer\n", point.display()).into_bytes();
         let sources = Sources { mountinfo, cgroup: b"6:freezer:/\n".to_vec() };
-        let error = placed(&sources, guard.name()).validate().unwrap_err().to_string();
+        let error = placed(&sources, guard.name()).validate().whole().unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
     assert_eq!(fs::read_dir(plain.join(guard.name()).join("c1")).unwrap().count(), 0);
@@ -282,7 +282,7 @@ fn another_hierarchy_on_the_mount_point_hides_the_one_that_is_meant() {
     // The line says freezer, the directory is memory's: its device number does not match.
     let mountinfo = b"1 2 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,freezer\n".to_vec();
     let sources = Sources { mountinfo, cgroup: b"6:freezer:/\n".to_vec() };
-    let validated = placed(&sources, guard.name()).validate().unwrap();
+    let validated = placed(&sources, guard.name()).validate().whole().unwrap();
     assert!(validated.places.is_empty(), "{:?}", validated.places);
 }
 
@@ -292,7 +292,7 @@ fn an_oom_kill_in_the_container_wakes_the_watch_and_is_counted() {
     let guard = CgroupGuard::new(&[MEMORY], "/c1");
     let limit = 8 << 20;
     write(Path::new(MEMORY).join(guard.name()).join("c1/memory.limit_in_bytes"), &limit.to_string());
-    let validated = on_v1(guard.name()).validate().unwrap();
+    let validated = on_v1(guard.name()).validate().whole().unwrap();
     let mut watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
     assert_eq!(watch.interest(), epoll::EventFlags::IN);
     let before = watch.read().unwrap();
@@ -321,7 +321,7 @@ fn reclaim_at_the_limit_is_no_lack_of_memory() {
     fs::create_dir(&leaf).unwrap();
     write(container.join("cgroup.subtree_control"), "+memory");
     write(container.join("memory.high"), &(1 << 20).to_string());
-    let validated = on_v2(guard.name()).validate().unwrap();
+    let validated = on_v2(guard.name()).validate().whole().unwrap();
     let mut watch = OomWatch::open(&validated).unwrap().expect("a memory cgroup is there");
 
     let mut eater = Waiting::running("read line; a=xxxxxxxxxxxxxxxx; while [ ${#a} -lt 4000000 ]; do a=$a$a; done");
@@ -346,9 +346,9 @@ fn without_a_memory_cgroup_of_its_own_there_is_nothing_to_watch() {
     need!("root", "v1", "v2");
     let guard = CgroupGuard::new(&[Path::new(FREEZER), unified()], "/c1");
     fs::create_dir(unified().join(guard.name()).join("c1/leaf")).unwrap();
-    assert!(OomWatch::open(&on_v1(guard.name()).validate().unwrap()).unwrap().is_none());
+    assert!(OomWatch::open(&on_v1(guard.name()).validate().whole().unwrap()).unwrap().is_none());
     // Beside v1 the memory controller is there and not here.
-    assert!(OomWatch::open(&on_v2(guard.name()).validate().unwrap()).unwrap().is_none());
+    assert!(OomWatch::open(&on_v2(guard.name()).validate().whole().unwrap()).unwrap().is_none());
 }
 
 #[test]

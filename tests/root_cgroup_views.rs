@@ -91,7 +91,7 @@ fn inner_unified() {
     }
     let placement = placed(&prefix);
     assert_eq!(placement.layout, Layout::Unified);
-    let validated = placement.validate().unwrap();
+    let validated = placement.validate().whole().unwrap();
     // The v1 mounts still stand in mountinfo, but cgroup2 lies over them.
     assert_eq!(validated.places.len(), 1, "{:?}", validated.places);
     let child = waiting();
@@ -126,7 +126,7 @@ fn inner_v1_image() {
 
     let placement = placed(&prefix);
     assert_eq!(placement.identity.verdict(), Verdict::Agreement, "{}", placement.identity);
-    let validated = placement.validate().unwrap();
+    let validated = placement.validate().whole().unwrap();
     let directories: Vec<&Path> = validated.places.iter().map(|place| place.directory.as_path()).collect();
     assert_eq!(directories, [Path::new(FREEZER), Path::new(MEMORY)]);
     assert_eq!(validated.attach(pid(&outside)).unwrap().moved, ["freezer", "memory"]);
@@ -162,7 +162,7 @@ fn inner_v2_image() {
     assert_eq!(placement.layout, Layout::Unified);
     assert_eq!(placement.identity.verdict(), Verdict::Agreement, "{}", placement.identity);
     assert!(placement.identity.to_string().contains("0::/../../c1/leaf"), "{}", placement.identity);
-    let validated = placement.validate().unwrap();
+    let validated = placement.validate().whole().unwrap();
     let directories: Vec<&Path> = validated.places.iter().map(|place| place.directory.as_path()).collect();
     assert_eq!(directories, [Path::new(TREE)]);
     assert_eq!(validated.attach(pid(&outside)).unwrap().moved, ["unified"]);

@@ -193,6 +193,22 @@ fn a_read_only_cgroup_tree_is_named_and_nothing_runs() {
 }
 
 #[test]
+fn a_hierarchy_that_something_covers_is_done_without_unless_all_are_required() {
+    need!("root", "v1", "mountns", "unshare");
+    let container = Container::new(&[FREEZER, PIDS]);
+    // On the container's own directory: what is above it stays what it is.
+    let covers = format!("mount -t tmpfs none {}", container.path(PIDS).display());
+    let wrapper = in_a_mount_namespace(&covers);
+    let (sandbox, _gate) = sandbox();
+    let run = |attach| Minion::spawn(&mut container.command(&sandbox, &as_words(&wrapper), &[attach])).wait();
+    let said = run("--cgroup-attach=auto").assert_code(3);
+    assert!(said.contains("it is not on a cgroup file system") && said.contains("where minion is in pids"), "{said}");
+    assert_eq!(sandbox.read("executor.log"), "executor up\n");
+    let said = run("--cgroup-attach=require").assert_code(111);
+    assert!(said.trim_end().ends_with("code=111") && said.contains("it is not on a cgroup file system"), "{said}");
+}
+
+#[test]
 fn a_read_only_sys_stops_nobody_who_is_in_place_already() {
     need!("root", "v1", "unshare");
     let (sandbox, _gate) = sandbox();

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_container_without_cgroups_takes_any_process_and_reads_nothing() {
-        let nothing = Validated { places: Vec::new(), inherited: Vec::new() };
+        let nothing = Validated { places: Vec::new(), inherited: Vec::new(), refused: Vec::new() };
         assert_eq!(nothing.attach(i32::MAX).unwrap().to_string(), "already in place");
         assert!(nothing.drift(i32::MAX).unwrap().is_empty());
         assert!(nothing.attach(0).is_err());

@@ -20,6 +20,9 @@ pub struct Validated {
     pub places: Vec<Place>,
     /// The hierarchies where it has none: nothing is ever written there, children stay where their parent is.
     pub inherited: Vec<Inherited>,
+    /// The hierarchies where something else is in its place, or where it cannot be opened, and what that is. Nothing is written
+    /// there either.
+    pub refused: Vec<(String, Error)>,
 }
 
 /// The container's cgroup in one hierarchy.
@@ -54,19 +57,27 @@ impl Placement {
     /// Opens the container's cgroup in each hierarchy, without following a link.
     ///
     /// A directory that is not there is inherited, and never made: on v1 the agent has no isolator for that hierarchy. A
-    /// file, a link or a foreign file system in its place is an error.
-    pub fn validate(&self) -> Result<Validated> {
-        let mut validated = Validated { places: Vec::new(), inherited: Vec::new() };
+    /// file, a link or a foreign file system in its place is refused; whether one can do without is the caller's decision.
+    pub fn validate(&self) -> Validated {
+        let mut validated = Validated { places: Vec::new(), inherited: Vec::new(), refused: Vec::new() };
         for hierarchy in &self.hierarchies {
-            match place(hierarchy)? {
-                Ok(place) => validated.places.push(place),
-                Err(why) => {
+            match place(hierarchy) {
+                Ok(Ok(place)) => validated.places.push(place),
+                Ok(Err(why)) => {
                     let (hierarchy, here) = (hierarchy.label(), hierarchy.here.clone());
                     validated.inherited.push(Inherited { hierarchy, here, why });
                 }
+                Err(error) => validated.refused.push((hierarchy.label(), error)),
             }
         }
-        Ok(validated)
+        validated
+    }
+}
+
+impl Validated {
+    /// For who cannot do without: the first refusal is an error.
+    pub fn whole(mut self) -> Result<Self> {
+        if self.refused.is_empty() { Ok(self) } else { Err(self.refused.swap_remove(0).1) }
     }
 }
 

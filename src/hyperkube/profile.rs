@@ -4,7 +4,7 @@ use super::environment::{self, Environment};
 use super::flags::Flags;
 use super::kubeconfig::Read;
 use super::{api, value};
-use crate::error::Result;
+use crate::error;
 use crate::task::{Restart, Role, TaskSpec};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +29,8 @@ pub struct Host<'a> {
 pub enum CgroupRoot {
     /// The container's cgroup in the v1 hierarchies: `/mesos/<id>`.
     Path(String),
+    /// The same by the container's id, and no hierarchy has it.
+    Absent(String),
     /// The container's cgroup on a unified host, where cgroups below it stop the agent's recovery. [GO-12]
     Unified(String),
     /// The container is not known.
@@ -64,7 +66,7 @@ impl Notice {
 }
 
 /// The two tasks of the original: kube-proxy and the executor, with their whole argument lists and environments.
-pub fn profile(flags: &Flags, env: &[(OsString, OsString)], host: &Host<'_>) -> Result<Profile> {
+pub fn profile(flags: &Flags, env: &[(OsString, OsString)], host: &Host<'_>) -> error::Result<Profile> {
     let mut notices = Vec::new();
     let master = api::host(flags, host.read, &mut notices)?;
     let km = match &host.cwd {
@@ -163,40 +165,66 @@ fn executor_args(flags: &Flags, cgroup_root: &CgroupRoot, notices: &mut Vec<Noti
     args
 }
 
-/// The cgroup root that the executor is given, if any, and a line that says so.
+/// The cgroup root that minion gives the executor, if any, and lines that say which one holds: of several the last.
 fn contained_in<'a>(flags: &Flags, root: &'a CgroupRoot, notices: &mut Vec<Notice>) -> Option<&'a str> {
+    let (given, behind) = (names_cgroup_root(&flags.executor_args), names_cgroup_root(&flags.trailing_args));
+    let own = own_cgroup_root(flags, root);
+    if behind || (given && own.is_err()) {
+        let text = "--cgroup-root for the executor is the one that the command line gives it";
+        notices.push(match root {
+            CgroupRoot::Unified(_) => Notice::warn(format!("{text}, on a unified host: {HAZARD}")),
+            CgroupRoot::Path(_) | CgroupRoot::Absent(_) | CgroupRoot::Unknown => Notice::info(text.to_owned()),
+        });
+        return own.ok().map(|(path, _)| path);
+    }
+    match own {
+        Ok((path, notice)) => {
+            notices.push(notice);
+            if given {
+                let text = "minion's --cgroup-root overrides the one given: --contain-pod-resources=false keeps it";
+                notices.push(Notice::warn(text.to_owned()));
+            }
+            Some(path)
+        }
+        Err(notice) => {
+            notices.push(notice);
+            None
+        }
+    }
+}
+
+const HAZARD: &str = "cgroups that the executor leaves there stop the agent's next recovery";
+
+/// What minion would give where nobody else does, with the line that says so; or why nothing.
+fn own_cgroup_root<'a>(flags: &Flags, root: &'a CgroupRoot) -> Result<(&'a str, Notice), Notice> {
     const NONE: &str = "no --cgroup-root for the executor";
     if flags.contain_pod_resources == Some(false) {
-        notices.push(Notice::info(format!("{NONE}: --contain-pod-resources=false")));
-        return None;
+        return Err(Notice::info(format!("{NONE}: --contain-pod-resources=false")));
     }
-    let path = match root {
-        CgroupRoot::Path(path) => {
-            notices.push(Notice::info(format!("--cgroup-root for the executor is {path}")));
-            path
+    match root {
+        CgroupRoot::Path(path) => Ok((path, Notice::info(format!("--cgroup-root for the executor is {path}")))),
+        CgroupRoot::Absent(path) => {
+            let text = format!(
+                "--cgroup-root for the executor is {path}, as in the original, and no hierarchy has that cgroup: \
+                 --contain-pod-resources=false leaves it out"
+            );
+            Ok((path, Notice::warn(text)))
         }
         CgroupRoot::Unified(path) if flags.contain_pod_resources.is_some() => {
-            notices.push(Notice::warn(format!(
-                "--cgroup-root for the executor is {path} on a unified host, as --contain-pod-resources asks: cgroups \
-                 that the executor leaves there stop the agent's next recovery"
-            )));
-            path
+            let text = format!(
+                "--cgroup-root for the executor is {path} on a unified host, as --contain-pod-resources asks: {HAZARD}"
+            );
+            Ok((path, Notice::warn(text)))
         }
         CgroupRoot::Unified(_) => {
-            notices.push(Notice::info(format!("{NONE}: on a unified host pod cgroups stop the agent's recovery")));
-            return None;
+            Err(Notice::info(format!("{NONE}: on a unified host pod cgroups stop the agent's recovery")))
         }
-        CgroupRoot::Unknown => {
-            notices.push(Notice::warn(format!("{NONE}: the container is not known")));
-            return None;
-        }
-    };
-    if flags.executor_args.iter().any(|word| word == "--cgroup-root" || word.as_bytes().starts_with(b"--cgroup-root="))
-    {
-        let text = "minion's --cgroup-root overrides the one given: --contain-pod-resources=false keeps it";
-        notices.push(Notice::warn(text.to_owned()));
+        CgroupRoot::Unknown => Err(Notice::warn(format!("{NONE}: the container is not known"))),
     }
-    Some(path)
+}
+
+fn names_cgroup_root(words: &[OsString]) -> bool {
+    words.iter().any(|word| word == "--cgroup-root" || word.as_bytes().starts_with(b"--cgroup-root="))
 }
 
 fn option(name: &str, value: &OsStr) -> OsString {

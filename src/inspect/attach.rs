@@ -108,7 +108,7 @@ fn places(errand: &Errand) -> Result<Vec<Place>> {
 /// True when it was moved, false when it was there already.
 fn put(place: Place, stat: &Stat) -> Outcome {
     let (hierarchy, cgroup) = (place.hierarchy.clone(), place.path.to_string_lossy().into_owned());
-    let one = Validated { places: vec![place], inherited: Vec::new() };
+    let one = Validated { places: vec![place], inherited: Vec::new(), refused: Vec::new() };
     let result =
         one.attach(stat.pid).map(|attached| !attached.moved.is_empty()).map_err(|error| explained(error, stat));
     Outcome { hierarchy, cgroup, result }

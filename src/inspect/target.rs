@@ -75,7 +75,7 @@ impl Container {
 pub(super) fn validated(id: &str, prefix: Option<&str>, once: &Once) -> Result<Validated> {
     let host = Host::read(prefix.map(str::to_owned), once)?;
     let own = once.piece("/proc/self/cgroup".to_owned()).known().cloned().unwrap_or_default();
-    host.container(id, &own).validate()
+    host.container(id, &own).validate().whole()
 }
 
 /// The processes of a cgroup and of those below it. Best effort: what goes meanwhile is missing.

@@ -21,6 +21,8 @@ pub(crate) struct Machine {
     pub(crate) environment: Environment,
     /// The container's cgroups.
     pub(crate) placement: Placement,
+    /// Whether there are any; None where nobody looked.
+    pub(crate) has_cgroups: Option<bool>,
 }
 
 impl Machine {
@@ -29,7 +31,7 @@ impl Machine {
         let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let environment = Environment::from_vars(&variables);
         let placement = cgroup::discover(&cgroup::Sources::read()?, prefix, &environment);
-        Ok(Self { variables, environment, placement })
+        Ok(Self { variables, environment, placement, has_cgroups: None })
     }
 }
 
@@ -58,7 +60,7 @@ fn profile_and_notices(options: &RunOptions, machine: &Machine) -> Result<(Loade
     let host = Host {
         km,
         cwd,
-        cgroup_root: cgroup_root(&machine.placement),
+        cgroup_root: cgroup_root(machine),
         container: machine.placement.container_id().map(|id| id.own().to_owned()),
         read: &|path| std::fs::read(path),
     };
@@ -70,7 +72,8 @@ fn profile_and_notices(options: &RunOptions, machine: &Machine) -> Result<(Loade
 
 /// `minion run --print-config`: the file, and lines for who reads it on standard error, without line ends.
 pub(crate) fn print_config(options: &RunOptions) -> Result<(String, Vec<String>)> {
-    let machine = Machine::discover(&options.common.mesos_cgroup_prefix)?;
+    let mut machine = Machine::discover(&options.common.mesos_cgroup_prefix)?;
+    machine.has_cgroups = Some(!machine.placement.validate().places.is_empty());
     let (loaded, notices) = profile_and_notices(options, &machine)?;
     let Printed { text, left_out } = config::print(&loaded, &machine.variables)?;
     let warnings = notices.into_iter().filter(|notice| notice.warn).map(|notice| notice.text);
@@ -78,14 +81,15 @@ pub(crate) fn print_config(options: &RunOptions) -> Result<(String, Vec<String>)
     Ok((text, options.common.notices.iter().cloned().chain(warnings).chain(secrets).collect()))
 }
 
-fn cgroup_root(placement: &Placement) -> CgroupRoot {
-    let Some(root) = placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok())
-    else {
-        return CgroupRoot::Unknown;
-    };
-    match placement.layout {
-        Layout::Unified => CgroupRoot::Unified(root),
-        Layout::Legacy | Layout::Hybrid | Layout::None => CgroupRoot::Path(root),
+fn cgroup_root(machine: &Machine) -> CgroupRoot {
+    let root = machine.placement.cgroup_root().map(PathBuf::into_os_string).and_then(|root| root.into_string().ok());
+    match (root, machine.placement.layout) {
+        (None, _) => CgroupRoot::Unknown,
+        (Some(root), Layout::Unified) => CgroupRoot::Unified(root),
+        (Some(root), Layout::Legacy | Layout::Hybrid | Layout::None) if machine.has_cgroups == Some(false) => {
+            CgroupRoot::Absent(root)
+        }
+        (Some(root), Layout::Legacy | Layout::Hybrid | Layout::None) => CgroupRoot::Path(root),
     }
 }
 

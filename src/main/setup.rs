@@ -67,8 +67,9 @@ fn set_up(options: &CommonOptions, front: &FrontEnd<'_>, signals: Signals, diagn
     startup::become_subreaper()?;
     startup::require_pidfds()?;
     let mounts = options.private_mountns.then(namespace::enter_private_mounts).transpose()?;
-    let machine = Machine::discover(&options.mesos_cgroup_prefix)?;
+    let mut machine = Machine::discover(&options.mesos_cgroup_prefix)?;
     let cgroups = cgroups(options, &machine.placement)?;
+    machine.has_cgroups = (options.cgroup_attach != CgroupAttach::Off).then_some(cgroups.is_some());
     let oom = cgroups.as_ref().and_then(watch_oom);
     let loaded = (front.load)(&machine)?;
     let beside = Checks::new(options, &loaded, front.needs_km)
@@ -120,9 +121,15 @@ fn cgroups(options: &CommonOptions, placement: &Placement) -> Result<Option<Vali
         Verdict::Agreement => info!("{}", placement.identity),
         Verdict::Disagreement | Verdict::Absence => warn!("{}", placement.identity),
     }
-    let validated = placement.validate()?;
+    let mut validated = placement.validate();
     for place in &validated.places {
         info!("children belong in {place}");
+    }
+    for (hierarchy, error) in std::mem::take(&mut validated.refused) {
+        if options.cgroup_attach == CgroupAttach::Require {
+            return Err(error);
+        }
+        warn!("{error}; children stay where minion is in {hierarchy}");
     }
     if !validated.places.is_empty() {
         return Ok(Some(validated));

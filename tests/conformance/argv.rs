@@ -131,6 +131,30 @@ fn the_cgroup_root_given_is_kept_when_pods_are_not_contained() {
 }
 
 #[test]
+fn the_log_says_which_cgroup_root_holds() {
+    const API: &str = "--api-servers=a";
+    const GIVEN: &str = "--cgroup-root for the executor is the one that the command line gives it";
+    let unified = || Machine { unified: true, ..Machine::agent() };
+    let unknown = || Machine::with_env(&[("PATH", "/bin")]);
+    for (machine, args, text, warn) in [
+        (Machine::agent(), vec![API], "--cgroup-root for the executor is /mesos/", false),
+        (Machine::agent(), vec![API, "--cgroup-root=/a"], "minion's --cgroup-root overrides the one given", true),
+        (Machine::agent(), vec![API, "--", "--cgroup-root=/a"], GIVEN, false),
+        (unified(), vec![API], "no --cgroup-root for the executor", false),
+        (unified(), vec![API, "--cgroup-root", "/a"], GIVEN, true),
+        (unified(), vec![API, "--", "--cgroup-root=/a"], GIVEN, true),
+        (unknown(), vec![API], "no --cgroup-root for the executor", true),
+        (unknown(), vec![API, "--cgroup-root=/a"], GIVEN, false),
+    ] {
+        let notices = machine.profile(&args).unwrap().notices;
+        let about: Vec<_> = notices.iter().filter(|notice| notice.text.contains("--cgroup-root")).collect();
+        assert!(about.iter().any(|n| n.text.starts_with(text) && n.warn == warn), "{args:?}: {about:?}");
+        let claims = |text: &str| about.iter().any(|notice| notice.text.starts_with(text));
+        assert!(!(claims(GIVEN) && (claims("no --cgroup-root") || about.len() > 1)), "{args:?}: {about:?}");
+    }
+}
+
+#[test]
 fn a_unified_host_gets_a_cgroup_root_only_when_asked_and_warns() {
     let machine = Machine { unified: true, ..Machine::agent() };
     let args = ["--api-servers=a"];

@@ -14,21 +14,12 @@ pub(super) fn all(prefix: &str, environment: &Environment) -> Vec<Check> {
     };
     let placement = cgroup::discover(&sources, prefix, environment);
     let mut checks = vec![layout(&placement), container(&placement, environment)];
-    match placement.validate() {
-        Ok(validated) => {
-            checks.extend([
-                isolators(&placement, &validated),
-                memory(&validated),
-                cpuset(&validated),
-                left(&validated),
-            ]);
-        }
-        Err(error) => checks.push(Check::fail(
-            "cgroup directories",
-            error.to_string(),
-            "remove what covers the cgroup tree, or start minion with --cgroup-attach=off",
-        )),
-    }
+    let validated = placement.validate();
+    checks.extend(validated.refused.iter().map(|(hierarchy, error)| {
+        let remedy = "remove what covers the cgroup tree; until then children stay where minion is in that hierarchy";
+        Check::fail("cgroup directories", format!("{hierarchy}: {error}"), remedy)
+    }));
+    checks.extend([isolators(&placement, &validated), memory(&validated), cpuset(&validated), left(&validated)]);
     checks
 }
 

@@ -110,10 +110,8 @@ impl Cgroups {
 
     fn compare(own: &Placement, reference: Option<&Placement>, parent: Option<&Placement>, mounts: &[Mount]) -> Self {
         let wanted = reference.unwrap_or(own);
-        let (places, inherited, trouble) = match wanted.validate() {
-            Ok(validated) => (validated.places, validated.inherited, None),
-            Err(error) => (Vec::new(), Vec::new(), Some(error.to_string())),
-        };
+        let cgroup::Validated { places, inherited, refused } = wanted.validate();
+        let trouble = refused.first().map(|(_, error)| error.to_string());
         let row = |hierarchy: &cgroup::Hierarchy| {
             let label = hierarchy.label();
             let same = |other: &&cgroup::Hierarchy| other.label() == label;
