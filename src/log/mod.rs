@@ -200,7 +200,7 @@ impl LogThread {
 
     /// As [`relay`](Self::relay), but the log thread hears of it at the next [`tell`](Self::tell). For a caller that forks
     /// several children: each fork leaves the parent to copy the pages that it writes, and with another thread of it awake
-    /// on another processor each copy is an interrupt there, a fifth of the time of the forks. [KF-185]
+    /// on another processor each copy is an interrupt there, a fifth of the time of the forks. [KF-187]
     pub fn relay_later(&self, log: LogId, stream: StreamId, pipe: OwnedFd) {
         // Best effort, both: a small pipe is only slower, and a descriptor that is no pipe reads as well.
         let _ = fcntl_setpipe_size(&pipe, buffer::SIZE);

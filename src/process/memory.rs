@@ -9,6 +9,13 @@ pub fn use_one_arena() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
+/// Gives the kernel back what is free inside of the heap: what lives long stands between what lived for a moment, and the heap
+/// only shrinks from its end by itself. `malloc_trim(0)`. [KF-188]
+pub fn release_heap() {
+    // SAFETY: malloc_trim takes an integer and works under the allocator's own lock; only memory that nobody has is let go.
+    unsafe { libc::malloc_trim(0) };
+}
+
 /// Lets go of the pages of the own program text: set-up has touched most of it, and waiting needs a few pages.
 ///
 /// `madvise(MADV_DONTNEED)` on the mappings that hold nothing but what the file says. What is needed again comes back

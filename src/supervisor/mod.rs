@@ -140,6 +140,8 @@ struct Supervisor {
     killing: bool,
     /// Whether a rest may begin that is worth giving memory back for.
     rests: bool,
+    /// Whether a run has come and gone since the heap was last tidied.
+    tidies: bool,
 }
 
 /// A run that is over.
@@ -223,6 +225,7 @@ impl Supervisor {
             told_to_end: None,
             killing: false,
             rests: false,
+            tidies: false,
         };
         supervisor.watch_notify()?;
         Ok(supervisor)
@@ -277,8 +280,12 @@ impl Supervisor {
         let own = [self.look_again, more_dead, held];
         self.reactor.arm(self.core.deadline().into_iter().chain(own.into_iter().flatten()).min())?;
         if std::mem::take(&mut self.rests) {
+            self.tidies = true;
             // Best effort: it only saves memory.
             let _ = memory::release_text();
+        }
+        if std::mem::take(&mut self.tidies) {
+            memory::release_heap();
         }
         for source in self.reactor.wait()? {
             self.dispatch(source)?;

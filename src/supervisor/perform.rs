@@ -30,7 +30,10 @@ impl Supervisor {
             Action::Judge(verdict) => self.judge(task, verdict),
             Action::Limit => self.limited(task),
             Action::HookFailed { part, exit } => self.hook_failed(task, part, exit),
-            Action::Report { exit, up, restart, commanded } => self.report(task, exit, up, restart, commanded),
+            Action::Report { exit, up, restart, commanded } => {
+                self.report(task, exit, up, restart, commanded);
+                self.tidies = true;
+            }
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ pub(super) fn everyone() -> Vec<i32> {
 
 /// The same without what plainly belongs to the kernel: its threads have no program, and are most of an idle host's pids.
 ///
-/// All of them are children of kthreadd, which is pid 2 wherever it can be seen. [KF-185]
+/// All of them are children of kthreadd, which is pid 2 wherever it can be seen. [KF-186]
 pub(super) fn programs(once: &Once) -> Vec<i32> {
     const KTHREADD: i32 = 2;
     let pids = everyone();
