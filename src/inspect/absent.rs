@@ -104,7 +104,10 @@ fn finding(absent: &Absent, victims: &Seen<Vec<Victim>>) -> Finding {
 fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> String {
     let signal = i32::from(exit.code.saturating_sub(BY_SIGNAL));
     match signal {
-        libc::SIGKILL | libc::SIGTERM if exit.commanded => "a command of minion (stop, restart) ended it".to_owned(),
+        // Most tasks obey the signal and exit with a code of their own.
+        0 | libc::SIGKILL | libc::SIGTERM if exit.commanded => {
+            "a command of minion (stop, restart) ended it".to_owned()
+        }
         libc::SIGKILL => match (absent.oom_kills, victims) {
             (Some(1..), Seen::Known(victims)) if !victims.is_empty() => out_of_memory(victims),
             (Some(1..), _) => {
@@ -161,6 +164,15 @@ mod tests {
         assert!(told(137, Some(2), &Seen::Unknown("EPERM on /dev/kmsg".into())).starts_with("most likely the kernel"));
         assert!(told(137, Some(0), &Seen::default()).starts_with("a person, the agent"));
         assert!(told(137, None, &Seen::default()).contains("no record"));
+    }
+
+    #[test]
+    fn a_task_that_obeyed_a_command_did_not_end_by_itself() {
+        for code in [0, 4, 143, 137] {
+            let exit = LastExit { code, commanded: true, ..LastExit::default() };
+            let told = cause(&exit, &Absent::default(), &Seen::default());
+            assert_eq!(told, "a command of minion (stop, restart) ended it", "{code}");
+        }
     }
 
     #[test]
