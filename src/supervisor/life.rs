@@ -80,6 +80,7 @@ impl Supervisor {
             self.slots[task].last = Some(exit);
         }
         self.give_up_question(task, "it has ended");
+        self.slots[task].answering = None;
         self.inputs.push_back(Input::Task(task, Event::Exited(exit)));
     }
 

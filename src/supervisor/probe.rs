@@ -46,6 +46,7 @@ impl Supervisor {
     /// Asks a task whether it can serve.
     pub(super) fn ask(&mut self, task: TaskId, purpose: Purpose) {
         self.give_up_question(task, "it did not answer in time");
+        self.slots[task].answering = None;
         let spec = &self.slots[task].spec;
         let probe = match (purpose, &spec.readiness.way, &spec.health) {
             (Purpose::Readiness, ReadyWay::Probe { probe, .. }, _) => Some(probe.clone()),
@@ -118,7 +119,12 @@ impl Supervisor {
         self.reactor.remove(question.fd());
         let answer = match question {
             Question::Connecting { socket, request } => connected(socket, request),
-            Question::Asked { socket, reply } => read_reply(socket, reply),
+            Question::Asked { socket, reply } => {
+                let (answer, answering) = read_reply(socket, reply);
+                // Closed with the next answer: a close now would reset a server that still writes what follows its status.
+                self.slots[task].answering = answering;
+                answer
+            }
             Question::Running { child, connects_to } => exited(child, connects_to),
         };
         self.answered(task, answer);
@@ -198,20 +204,22 @@ fn connected(socket: OwnedFd, request: Option<String>) -> Answer {
     }
 }
 
-fn read_reply(socket: OwnedFd, mut reply: Vec<u8>) -> Answer {
+/// The answer, and the connection where it is not needed for it any more.
+fn read_reply(socket: OwnedFd, mut reply: Vec<u8>) -> (Answer, Option<OwnedFd>) {
     let mut piece = [0; 64];
     match recv(&socket, &mut piece[..], RecvFlags::empty()) {
-        Ok((0, _)) => return Answer::Bad("the connection ended before the status line".to_owned()),
+        Ok((0, _)) => return (Answer::Bad("the connection ended before the status line".to_owned()), None),
         Ok((read, _)) => reply.extend_from_slice(&piece[..read]),
         Err(Errno::AGAIN | Errno::INTR) => {}
-        Err(cause) => return Answer::Bad(format!("read the reply: {}", std::io::Error::from(cause))),
+        Err(cause) => return (Answer::Bad(format!("read the reply: {}", std::io::Error::from(cause))), None),
     }
-    match http_status(&reply) {
-        None if reply.len() < 64 => Answer::Open(Question::Asked { socket, reply }),
+    let answer = match http_status(&reply) {
+        None if reply.len() < 64 => return (Answer::Open(Question::Asked { socket, reply }), None),
         None => Answer::Bad("the reply is not HTTP".to_owned()),
         Some(200..=399) => Answer::Good,
         Some(status) => Answer::Bad(format!("HTTP status {status}")),
-    }
+    };
+    (answer, Some(socket))
 }
 
 fn exited(child: Pidfd, connects_to: Option<PathBuf>) -> Answer {

@@ -33,6 +33,8 @@ pub(super) struct Slot {
     pub(super) status: String,
     /// The question to it that is not answered yet.
     pub(super) question: Option<Question>,
+    /// The connection that the last answer came by.
+    pub(super) answering: Option<OwnedFd>,
     /// Why the last question had no good answer.
     pub(super) evidence: String,
     /// How its last run ended, for the hook after the end.
@@ -111,6 +113,7 @@ impl Slot {
             notify,
             status: String::new(),
             question: None,
+            answering: None,
             evidence: String::new(),
             last: None,
         }

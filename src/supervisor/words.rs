@@ -84,6 +84,7 @@ impl Supervisor {
         let Some(run) = &slot.run else { return };
         let name = &slot.spec.name;
         let next = match restart {
+            Some(Duration::ZERO) => ", starts again at once".to_owned(),
             Some(delay) => format!(", starts again in {delay:?}"),
             None if commanded => ", stays down until it is started".to_owned(),
             None => String::new(),

@@ -28,6 +28,7 @@ const ERRNOS: &[(&str, &[&str])] = &[
     ("epoll_pwait", &["EINTR"]),
     ("eventfd2", &["EMFILE", "ENOMEM", "ENODEV"]),
     ("execve", &["ENOENT", "EACCES", "ENOEXEC", "ETXTBSY", "E2BIG", "ENOMEM", "EAGAIN"]),
+    ("faccessat2", &["ENOSYS", "EACCES", "EIO", "ENOENT"]),
     ("fchmod", &["EPERM", "EIO", "EROFS"]),
     ("fcntl", &["EMFILE", "EPERM", "EINVAL"]),
     ("fstat", &["EIO", "ENOMEM"]),

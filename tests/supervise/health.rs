@@ -157,3 +157,29 @@ fn commands_that_ask_one_task_are_no_leftovers_of_another() {
     minion.stop().assert_code(0);
     sandbox.assert_deserted();
 }
+
+#[test]
+fn a_server_that_writes_its_body_behind_its_status_is_not_reset() {
+    let sandbox = Sandbox::with_km("");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut first, _) = listener.accept().unwrap();
+        let mut request = [0; 512];
+        let _ = first.read(&mut request).unwrap();
+        first.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        // The status was read, and the answer drawn from it, when the next question comes or minion has said so.
+        let gone =
+            crate::common::wait_readable(&first, std::time::Instant::now() + std::time::Duration::from_millis(300));
+        let written = first.write_all(b"a body").and_then(|()| first.write_all(b" in two pieces"));
+        (gone, written)
+    });
+    let health = format!("{{ http = 'http://{address}/', every = '1m', timeout = '5s' }}");
+    let readiness = format!("{{ http = 'http://{address}/', every = '1m', within = '10s' }}");
+    let file = format!("[executor]\ncommand = ['sleep', '1000']\nreadiness = {readiness}\nhealth = {health}\n");
+    let mut minion = start(&sandbox, &file);
+    minion.says("info ready task=executor");
+    let (gone, written) = server.join().unwrap();
+    assert!(!gone && written.is_ok(), "closed: {gone}, {written:?}");
+    minion.stop().assert_code(0);
+}
