@@ -9,7 +9,7 @@ mod ends;
 mod users;
 
 use common::fifo::Lines;
-use common::minion::Sandbox;
+use common::minion::{Minion, Sandbox};
 use common::{CgroupGuard, DEADLINE, minion, proc, wait_dead, wait_readable};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
@@ -244,6 +244,22 @@ fn a_task_is_found_by_its_name_and_its_descendants_are_not_taken_for_it() {
     assert_eq!(code(&unknown), 125);
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("executor"), "{unknown:?}");
     running.stop().assert_code(0);
+}
+
+#[test]
+fn of_two_minions_the_one_of_this_directory_is_meant() {
+    need!("root");
+    let km = "exec sleep 300\n";
+    let sandboxes = [Sandbox::with_km(km), Sandbox::with_km(km)];
+    for sandbox in &sandboxes {
+        let mut running = [sandboxes[0].start(&[]), sandboxes[1].start(&[])];
+        running.iter_mut().for_each(Minion::is_up);
+        let mut command = Command::new(minion());
+        command.args(["enter", "executor", "--", "pwd"]).current_dir(sandbox.path("."));
+        let output = command.output().unwrap();
+        let here = sandbox.path("").canonicalize().unwrap();
+        assert_eq!(Path::new(String::from_utf8_lossy(&output.stdout).trim()), here, "{output:?}");
+    }
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
 fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
     let is_meant = |marker: &Marker| marker.task == name;
     let here = here(once);
-    if let Some((main, _)) = here.into_iter().flat_map(|minion| mains(minion, once)).find(|(_, m)| is_meant(m)) {
+    if let Some(main) = here.and_then(|minion| main_of(minion, name, once)) {
         return Ok(Target::Process(main));
     }
     // Not another minion's of this name while this one has such a task, though it does not run.
@@ -121,6 +121,16 @@ fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
         several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))
             .hint(format!("take a pid: {}", several.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")))),
     }
+}
+
+/// The main process of a task of the minion whose sandbox this is.
+pub(super) fn task_here(name: &str) -> Option<i32> {
+    let once = Once::default();
+    main_of(here(&once)?, name, &once)
+}
+
+fn main_of(minion: i32, name: &str, once: &Once) -> Option<i32> {
+    mains(minion, once).into_iter().find(|(_, marker)| marker.task == name).map(|(main, _)| main)
 }
 
 fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {

@@ -1,6 +1,7 @@
 //! The process to go to, as it was when it was looked at.
 
 use crate::error::{During, Error, Result};
+use crate::inspect::target::task_here;
 use crate::process::tree::{Process, StartVariable, start_variable};
 use crate::process::{Pidfd, procfs};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,11 +24,11 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Digits are a pid, other words a task.
+    /// Digits are a pid, other words a task: of the minion whose sandbox this is, else of any.
     pub(super) fn find(word: &str) -> Result<Self> {
         match word.parse() {
             Ok(pid) => Self::open(pid),
-            Err(_) => Self::open(task(word)?),
+            Err(_) => Self::open(task_here(word).map_or_else(|| task(word), Ok)?),
         }
     }
 
