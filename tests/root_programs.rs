@@ -40,7 +40,8 @@ fn a_km_that_only_root_may_execute_is_passed_over_by_anybody_else() {
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).unwrap()
     };
-    let takes = |file: &str, km: &Path| file.contains(&format!("    \"{}\",\n", km.display()));
-    assert!(takes(&found(NOBODY), &sandbox.join("km")));
-    assert!(takes(&found(0), &beside.join("km")));
+    for (uid, km) in [(NOBODY, sandbox.join("km")), (0, beside.join("km"))] {
+        let file = found(uid);
+        assert!(file.contains(&format!("    \"{}\",\n", km.display())), "uid {uid}: {file}");
+    }
 }

@@ -9,8 +9,8 @@ pub fn use_one_arena() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
-/// Gives the kernel back what is free inside of the heap: what lives long stands between what lived for a moment, and the heap
-/// only shrinks from its end by itself. `malloc_trim(0)`. [KF-188]
+/// Gives the kernel back the pages that are free inside of the heap, which shrinks from its end alone by itself.
+/// `malloc_trim(0)`. What the threads keep for themselves stays: some hundred kilobytes at most. [KF-188]
 pub fn release_heap() {
     // SAFETY: malloc_trim takes an integer and works under the allocator's own lock; only memory that nobody has is let go.
     unsafe { libc::malloc_trim(0) };
