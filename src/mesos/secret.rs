@@ -65,8 +65,12 @@ pub fn shown(words: &[impl AsRef<OsStr>]) -> Vec<OsString> {
         if std::mem::take(&mut is_value) && !is_flag {
             return MARK.into();
         }
-        is_value = is_flag && is_secret(word) && !word.as_bytes().contains(&b'=');
-        shown_word(word)
+        let shown = shown_word(word);
+        // A flag that holds its value, or had one that is hidden already, says nothing of the next word.
+        let holds =
+            word.as_bytes().contains(&b'=') || shown.as_bytes().windows(MARK.len()).any(|part| part == MARK.as_bytes());
+        is_value = is_flag && is_secret(word) && !holds;
+        shown
     };
     words.iter().map(AsRef::as_ref).map(show).collect()
 }
@@ -187,6 +191,13 @@ mod tests {
 
     fn shown_as(words: &[&str]) -> Vec<String> {
         shown(words).into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_shown_is_shown_again_as_it_is() {
+        let once = super::shown(&["--x-key:=x", "TOKEN=y", "plain"]);
+        assert_eq!(once, ["--x-key:<secret>", "TOKEN=<secret>", "plain"]);
+        assert_eq!(super::shown(&once), once);
     }
 
     #[test]
