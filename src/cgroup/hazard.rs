@@ -23,7 +23,8 @@ pub struct Hazard {
 }
 
 impl Validated {
-    /// The hazards that there are now, or as many of them as an operator can want to read. What cannot be listed is passed over: it may be going away at this moment.
+    /// The hazards that there are now, or as many of them as an operator can want to read. What cannot be listed is passed over:
+    /// it may be going away at this moment.
     ///
     /// A cgroup that looks exactly like a nested container's (`<id>/mesos/<child>`) is taken for one of the agent's own: only
     /// the agent knows better. Where no more than the leaf is mounted, no more is seen.
@@ -43,7 +44,6 @@ impl Place {
         };
         let mut hazards = Vec::new();
         look_below(top, &below, own, &mut hazards);
-        hazards.truncate(MOST);
         hazards
     }
 }

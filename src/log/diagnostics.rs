@@ -3,14 +3,13 @@
 use super::mailbox::{Bell, locked};
 use super::stderr::{Sink, Written};
 use crate::error::{During, Result};
+use crate::process::thread::Aside;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::thread::Builder;
 use std::time::Instant;
 
 /// Address space of the stack of a thread that writes the last lines.
@@ -92,15 +91,10 @@ impl Diagnostics {
         if !self.0.hung.load(Ordering::Acquire) {
             return self.flush_here(deadline);
         }
-        let (at_end, over) = channel::<()>();
         let lines = self.clone();
-        let body = move || {
-            let _at_end = at_end;
-            lines.flush_here(deadline);
-        };
         // Without a thread the lines are lost: nothing may hang here.
-        if Builder::new().name("minion-lines".to_owned()).stack_size(STACK).spawn(body).is_ok() {
-            let _ = over.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        if let Ok(aside) = Aside::begin("minion-lines", STACK, move || lines.flush_here(deadline)) {
+            aside.wait(deadline.saturating_duration_since(Instant::now()));
         }
     }
 

@@ -12,7 +12,7 @@
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
 //! - [`procfs`]: reading files of `/proc`.
 //! - [`mountinfo`]: reading one of them, and which of its mounts a path leads to.
-//! - `thread`: making one under a seccomp profile that does not know `clone3`.
+//! - [`thread`]: work that may hang beside everybody else, and threads under a profile that does not know `clone3`.
 //! - [`tree`]: who descends from whom, and signalling all of them.
 
 #![allow(unsafe_code)]
@@ -27,7 +27,7 @@ pub mod reap;
 pub mod signals;
 pub mod spawn;
 pub mod startup;
-mod thread;
+pub mod thread;
 pub mod tree;
 
 pub use pidfd::Pidfd;

@@ -29,17 +29,19 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 ///
 /// Not `std::fs::read_dir`, which panics where closing the directory fails. [CR-150]
 pub fn numbers(path: impl AsRef<Path>) -> io::Result<Vec<i32>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = Dir::new(openat(CWD, path.as_ref(), flags, Mode::empty())?)?;
-    let names = directory.filter_map(Result::ok);
+    let names = open_directory(path.as_ref())?.filter_map(Result::ok);
     Ok(names.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect())
 }
 
 /// The names of the directories in a directory. For cgroups, whose file system says of each entry what it is. [CR-150]
 pub fn directories(path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = Dir::new(openat(CWD, path.as_ref(), flags, Mode::empty())?)?;
-    let below = directory.filter_map(Result::ok).filter(|entry| entry.file_type() == FileType::Directory);
+    let below =
+        open_directory(path.as_ref())?.filter_map(Result::ok).filter(|entry| entry.file_type() == FileType::Directory);
     let names = below.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
     Ok(names.filter(|name| name != "." && name != "..").collect())
+}
+
+fn open_directory(path: &Path) -> io::Result<Dir> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(Dir::new(openat(CWD, path, flags, Mode::empty())?)?)
 }

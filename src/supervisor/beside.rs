@@ -1,9 +1,8 @@
 //! Work beside the loop, which waits for nobody: the checks of the doctor, whose disk may hang.
 
+use crate::process::thread::Aside;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread::Builder;
 use std::time::Duration;
 use tracing::info;
 
@@ -17,8 +16,8 @@ const STACK: usize = 256 * 1024;
 pub(super) enum Beside {
     /// Nothing has begun.
     Waiting(Work),
-    /// The channel is closed when it is over, and before that it may be silenced.
-    Begun { over: Receiver<()>, silence: Arc<AtomicBool> },
+    /// Until it is over it may be silenced.
+    Begun { aside: Aside, silence: Arc<AtomicBool> },
     /// There is nothing to do.
     Nothing,
 }
@@ -36,24 +35,18 @@ impl Beside {
     /// Does it on a thread of its own. Best effort: where no thread can be had, the children matter more.
     pub(super) fn begin(&mut self) {
         let Self::Waiting(work) = std::mem::replace(self, Self::Nothing) else { return };
-        let (at_end, over) = channel();
         let silence = Arc::new(AtomicBool::new(false));
         let silenced = Arc::clone(&silence);
-        let body = move || {
-            let _at_end = at_end;
-            work(&silenced);
-        };
-        match Builder::new().name("minion-beside".to_owned()).stack_size(STACK).spawn(body) {
-            Ok(_) => *self = Self::Begun { over, silence },
+        match Aside::begin("minion-beside", STACK, move || work(&silenced)) {
+            Ok(aside) => *self = Self::Begun { aside, silence },
             Err(cause) => info!("no thread for the checks: {cause}"),
         }
     }
 
     /// Waits until what has begun is over, but no longer than this. Afterwards it is silent.
     pub(super) fn finish(&mut self, limit: Duration) {
-        if let Self::Begun { over, silence } = self {
-            // Nothing is ever sent: it is closed, or the time is over.
-            let _ = over.recv_timeout(limit);
+        if let Self::Begun { aside, silence } = self {
+            aside.wait(limit);
             silence.store(true, Ordering::Release);
         }
     }
