@@ -1,6 +1,7 @@
 //! A process for as long as we hold it, whatever happens to its number.
 
 use super::reap::WaitStatus;
+use super::tree;
 use rustix::io::retry_on_intr;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::io;
@@ -51,6 +52,16 @@ impl Pidfd {
         match self.send(signal, SIGNAL_PROCESS_GROUP) {
             Err(error) if is_missing(&error) || error.raw_os_error() == Some(libc::EINVAL) => kill(-self.pid, signal),
             result => result,
+        }
+    }
+
+    /// Signals the process and the group that it leads. Where there is no such group, or the process has left it for another,
+    /// and some zombie in it has got the signal, the process gets one of its own.
+    pub fn signal_with_group(&self, signal: i32) -> io::Result<()> {
+        let has_left = || tree::Process::read(self.pid).is_ok_and(|process| process.group != self.pid);
+        match self.signal_group(signal) {
+            Ok(()) if !has_left() => Ok(()),
+            Ok(()) | Err(_) => self.signal(signal),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::Supervisor;
 use crate::error::Result;
-use crate::process::tree;
 use crate::task::TaskId;
 use crate::task::state::Action;
 use tracing::{debug, error};
@@ -43,15 +42,7 @@ impl Supervisor {
         let slot = &self.slots[task];
         let Some(main) = slot.run.as_ref().and_then(|run| run.main.as_ref()) else { return };
         // The child makes its group right after the fork; until then there is none and the process is all there is.
-        let result = match main.signal_group(signal) {
-            // It may have gone to another group, and some zombie of its own have got the signal.
-            Ok(()) if tree::Process::read(main.pid()).is_ok_and(|process| process.group != main.pid()) => {
-                main.signal(signal)
-            }
-            Ok(()) => Ok(()),
-            Err(_) => main.signal(signal),
-        };
-        match result {
+        match main.signal_with_group(signal) {
             Ok(()) => debug!(task = %slot.spec.name, pid = main.pid(), signal, "signalled"),
             // Its exit is on the way.
             Err(cause) if cause.raw_os_error() == Some(libc::ESRCH) => {}

@@ -136,7 +136,7 @@ impl Supervisor {
         self.reactor.remove(question.fd());
         evidence.clone_into(&mut self.slots[task].evidence);
         if let Question::Running { child, .. } = question {
-            let _ = child.signal_group(libc::SIGKILL).or_else(|_| child.signal(libc::SIGKILL));
+            let _ = child.signal_with_group(libc::SIGKILL);
         }
     }
 
