@@ -8,7 +8,7 @@ mod common;
 
 use ::minion::process::signals::Signals;
 use ::minion::process::spawn::{Gated, Program, Stdio as Fds};
-use ::minion::process::tree::Process;
+use ::minion::process::tree::{self, Process, StartVariable};
 use ::minion::process::{Pidfd, WaitStatus, memory, reap, startup};
 use common::alone::{self, Named, again, run};
 use common::{DEADLINE, minion, wait_dead, wait_readable};
@@ -34,6 +34,7 @@ const TESTS: &[Named] = &[
     ("a_death_by_a_real_time_signal_is_seen", || run("real_time_death")),
     ("a_second_thread_gets_an_arena_of_its_own", || run("two_arenas")),
     ("one_arena_serves_all_threads", || run("one_arena")),
+    ("an_environment_is_seen_amid_an_exec_too", an_environment_is_seen_amid_an_exec_too),
     ("the_program_needs_no_loader", the_program_needs_no_loader),
 ];
 
@@ -170,6 +171,33 @@ fn subreaper() {
     assert_eq!(process.session, orphan);
     Pidfd::open(orphan).unwrap().signal(libc::SIGKILL).unwrap();
     reap::wait_for(orphan).unwrap();
+}
+
+fn an_environment_is_seen_amid_an_exec_too() {
+    // A shell that does nothing but execute itself. What is more than one read of the file is cut short at times, too.
+    for padding in ["x".to_owned(), "x".repeat(3 * 4096)] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec sh -c \"$SCRIPT\""]).env("SCRIPT", "exec sh -c \"$SCRIPT\"").env("PADDING", &padding);
+        let mut shell = shell.env("ZZ_MARK", "here").spawn().unwrap();
+        let pid = i32::try_from(shell.id()).unwrap();
+        let last = |text: Vec<u8>| text.split(|byte| *byte == 0).any(|entry| entry == b"ZZ_MARK=here");
+        let (mut hidden, deadline) = (0, Instant::now() + DEADLINE);
+        while hidden < 20 {
+            assert!(Instant::now() < deadline, "amid an exec only {hidden} times");
+            hidden += u32::from(!last(fs::read(format!("/proc/{pid}/environ")).unwrap()));
+            assert_eq!(tree::start_variable(pid, "ZZ_MARK", DEADLINE), StartVariable::Value(b"here".to_vec()));
+        }
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        // A zombie has none, and nobody waits for it.
+        let mut dead = Command::new("true").spawn().unwrap();
+        assert!(wait_dead(i32::try_from(dead.id()).unwrap(), Instant::now() + DEADLINE));
+        let began = Instant::now();
+        // Newer kernels say ESRCH.
+        assert_eq!(tree::start_environment(i32::try_from(dead.id()).unwrap(), 2 * DEADLINE).unwrap_or_default(), b"");
+        assert!(began.elapsed() < DEADLINE);
+        dead.wait().unwrap();
+    }
 }
 
 fn a_status_is_read_as_it_was() {

@@ -222,6 +222,19 @@ fn on_a_terminal_the_command_is_in_the_foreground_and_the_caller_is_again_behind
 }
 
 #[test]
+fn a_process_that_is_dead_is_told_to_be() {
+    need!("root");
+    let mut dead = Command::new("true").spawn().unwrap();
+    let pid = i32::try_from(dead.id()).unwrap();
+    assert!(wait_dead(pid, Instant::now() + DEADLINE));
+    let output = Command::new(minion()).args(["enter", &pid.to_string(), "--", "true"]).output().unwrap();
+    assert_eq!(code(&output), 125);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("it is dead and waits to be reaped"), "{said}");
+    dead.wait().unwrap();
+}
+
+#[test]
 fn a_task_is_found_by_its_name_and_its_descendants_are_not_taken_for_it() {
     need!("root");
     let sandbox = Sandbox::with_km("sleep 300 & sleep 300\n");

@@ -123,10 +123,15 @@ fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
     }
 }
 
-/// The main process of a task of the minion whose sandbox this is.
-pub(super) fn task_here(name: &str) -> Option<i32> {
+/// The main process of a task that runs: of the minion whose sandbox this is, else of any other living one.
+pub(super) fn main_of_task(name: &str) -> Result<i32> {
     let once = Once::default();
-    main_of(here(&once)?, name, &once)
+    match task(name, &|_| None, &once)? {
+        Target::Process(main) => Ok(main),
+        Target::Absent(_) | Target::Container(_) => {
+            Err(Error::new("find", format!("task {name:?}"), "it does not run"))
+        }
+    }
 }
 
 fn main_of(minion: i32, name: &str, once: &Once) -> Option<i32> {

@@ -7,6 +7,9 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+/// What one read asks for.
+pub const PIECE: usize = 4096;
+
 /// The whole text of a file whose size the kernel does not tell.
 ///
 /// `std::fs::read` asks for the size, is told 0, and then reads in steps that begin at 32 bytes; a `/proc` file of a few
@@ -14,7 +17,7 @@ use std::path::Path;
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut text = Vec::new();
-    let mut piece = [0; 4096];
+    let mut piece = [0; PIECE];
     loop {
         match file.read(&mut piece) {
             Ok(0) => return Ok(text),

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One process as `/proc/<pid>/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,12 @@ pub struct Process {
     pub state: u8,
     /// Whether it has executed a program since its fork. [KF-155]
     pub executed: bool,
+    /// Whether it is a thread of the kernel.
+    pub is_kernels: bool,
 }
 
+/// `PF_KTHREAD`.
+const KERNELS: u32 = 0x20_0000;
 /// `PF_FORKNOEXEC`: forked, and nothing executed since. Zombies keep it.
 const FORKED_ONLY: u32 = 0x40;
 
@@ -54,7 +58,8 @@ impl Process {
         let (parent, group, session) = (number()?, number()?, number()?);
         // Behind the terminal and its foreground group.
         let flags: u32 = fields.nth(2)?.parse().ok()?;
-        Some(Self { pid, parent, group, session, state, executed: flags & FORKED_ONLY == 0 })
+        let (executed, is_kernels) = (flags & FORKED_ONLY == 0, flags & KERNELS != 0);
+        Some(Self { pid, parent, group, session, state, executed, is_kernels })
     }
 
     /// A zombie is dead already; only its parent can do anything about it.
@@ -163,7 +168,7 @@ pub enum StartVariable {
     Value(Vec<u8>),
     /// There is an environment, and it is not in it.
     Unset,
-    /// There is no environment to be seen: it is dead, amid an exec [KF-82], not ours to read, or has none.
+    /// There is no environment to be seen: it is dead, amid an exec for longer than one waited, not ours to read, or has none.
     Hidden,
 }
 
@@ -174,17 +179,12 @@ impl StartVariable {
     }
 }
 
-/// Looks for a variable in `/proc/<pid>/environ`.
-pub fn start_variable(pid: i32, name: &str) -> StartVariable {
-    match find_variable(pid, name) {
-        // An exec between two reads of one file cuts it short, so what is not there is not there twice. [KF-82]
-        StartVariable::Unset => find_variable(pid, name),
-        found @ (StartVariable::Value(_) | StartVariable::Hidden) => found,
-    }
-}
+/// An exec takes a fraction of that, also on a busy machine.
+pub const EXEC: Duration = Duration::from_millis(100);
 
-fn find_variable(pid: i32, name: &str) -> StartVariable {
-    let environment = procfs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+/// Looks for a variable in the environment that a process was started with, as [`start_environment`] finds it.
+pub fn start_variable(pid: i32, name: &str, patience: Duration) -> StartVariable {
+    let environment = start_environment(pid, patience).unwrap_or_default();
     if environment.is_empty() {
         return StartVariable::Hidden;
     }
@@ -193,6 +193,35 @@ fn find_variable(pid: i32, name: &str) -> StartVariable {
         Some(value.to_vec())
     });
     value.map_or(StartVariable::Unset, StartVariable::Value)
+}
+
+/// `/proc/<pid>/environ`, entries that end with a zero byte each. Empty, or ESRCH on newer kernels, for a zombie and a thread
+/// of the kernel.
+///
+/// Amid an exec a process has none that could be seen, and an exec between two reads of the file cuts it short. [KF-82] So
+/// it is read again then, for as long as `patience`; with none, what may be hidden is empty.
+pub fn start_environment(pid: i32, patience: Duration) -> io::Result<Vec<u8>> {
+    let file = format!("/proc/{pid}/environ");
+    let mut text = procfs::read(&file)?;
+    let deadline = Instant::now() + patience;
+    while text.is_empty() || text.len() >= procfs::PIECE {
+        let is_amid_exec = text.is_empty() && is_amid_exec(pid);
+        let again = procfs::read(&file)?;
+        if (again == text && !is_amid_exec) || Instant::now() >= deadline {
+            return Ok(again);
+        }
+        text = again;
+        if is_amid_exec && text.is_empty() {
+            await_death(Some(pid));
+        }
+    }
+    Ok(text)
+}
+
+/// No arguments either, and neither dead nor the kernel's: it has the new memory, and nothing is in it yet.
+fn is_amid_exec(pid: i32) -> bool {
+    procfs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|text| text.is_empty())
+        && Process::read(pid).is_ok_and(|process| !process.is_zombie() && !process.is_kernels)
 }
 
 /// Signals a descendant by its number, without hitting a stranger: its own parent may have reaped it and the number been
@@ -264,10 +293,13 @@ mod tests {
     #[test]
     fn a_stat_line_is_read_behind_the_last_parenthesis() {
         let line = b"42 (a) R (b) S 7 40 39 0 -1 4194560";
-        let process = Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S', executed: true };
+        let process =
+            Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S', executed: true, is_kernels: false };
         assert_eq!(Process::parse(line), Some(process));
         let forked = b"42 (a) R (b) S 7 40 39 0 -1 4194368 0 0";
         assert_eq!(Process::parse(forked), Some(Process { executed: false, ..process }));
+        let kernels = b"42 (a) R (b) S 7 40 39 0 -1 2129984 0 0";
+        assert_eq!(Process::parse(kernels), Some(Process { executed: false, is_kernels: true, ..process }));
         assert_eq!(Process::parse(b"42 (a"), None);
         assert_eq!(Process::parse(b""), None);
         assert_eq!(Process::parse(b"42 (a) S 7"), None);

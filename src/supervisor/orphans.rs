@@ -17,9 +17,6 @@ const DEATHS_PER_WAKE: usize = 256;
 /// How often a sweep looks again for what was forked while it stopped everything.
 const STOP_ROUNDS: usize = 16;
 
-/// How long an orphan may hide its environment before it counts as one that nobody can tell the owner of. An exec takes a
-/// fraction of that.
-const PATIENCE: Duration = Duration::from_millis(100);
 /// When to look again at an orphan that hides its environment: nothing tells when its exec is through.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -29,7 +26,7 @@ enum Owner {
     Task(TaskId),
     /// Nobody can tell.
     Nobody,
-    /// It hides its environment; until then it is looked at again.
+    /// It hides its environment; until then, which is long for an exec, it is looked at again.
     Undecided {
         until: Instant,
     },
@@ -52,7 +49,7 @@ impl Owners {
         let until = match before {
             Some(known @ (Owner::Task(_) | Owner::Nobody)) => return known,
             Some(Owner::Undecided { until }) => until,
-            None => Instant::now() + PATIENCE,
+            None => Instant::now() + tree::EXEC,
         };
         let owner = match owner(slots, pid, until) {
             Owner::Undecided { until } if until <= Instant::now() => Owner::Nobody,
@@ -228,7 +225,7 @@ fn owner(slots: &[Slot], pid: i32, until: Instant) -> Owner {
         let task = slots.iter().position(|slot| slot.run.as_ref().is_some_and(matches));
         task.map_or(Owner::Nobody, Owner::Task)
     };
-    let variable = tree::start_variable(pid, MARKER);
+    let variable = tree::start_variable(pid, MARKER, Duration::ZERO);
     if let StartVariable::Value(marker) = variable {
         return of(&|run| run.marker.as_bytes() == marker);
     }

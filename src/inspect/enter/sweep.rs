@@ -1,10 +1,9 @@
 //! Nothing of the command stays behind in the container.
 
 use crate::error::Error;
-use crate::process::tree::{Children, signal_descendant, with_descendants};
+use crate::process::tree::{self, Children, signal_descendant, with_descendants};
 use crate::process::{Pidfd, procfs, reap};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs;
 use std::time::{Duration, Instant};
 
 /// So long a killed process may take to die: longer only in the kernel's own hands.
@@ -52,13 +51,11 @@ fn dies(pidfd: &Pidfd, deadline: Instant) -> bool {
 }
 
 fn carriers(mark: &[u8]) -> Vec<i32> {
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| carries(*pid, mark)).collect()
+    procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| carries(*pid, mark)).collect()
 }
 
 /// A zombie has no environment any more.
 fn carries(pid: i32, mark: &[u8]) -> bool {
-    let environment = procfs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let environment = tree::start_environment(pid, tree::EXEC).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|entry| entry == mark)
 }

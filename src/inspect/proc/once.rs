@@ -2,7 +2,7 @@
 
 use super::seen::{self, Seen};
 use super::stat::Stat;
-use crate::process::procfs;
+use crate::process::{procfs, tree};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -21,6 +21,13 @@ impl Once {
     /// A file that the kernel may hand out in several pieces, a list: `mountinfo`, `children`.
     pub(in crate::inspect) fn list(&self, path: String) -> Seen<Vec<u8>> {
         self.read(path, |path| procfs::read(path).map_or_else(|error| Seen::not(path, &error), Seen::Known))
+    }
+
+    /// The environment that a process was started with; amid its exec it is waited for.
+    pub(in crate::inspect) fn environment(&self, pid: i32) -> Seen<Vec<u8>> {
+        self.read(super::path(pid, "environ"), |path| {
+            tree::start_environment(pid, tree::EXEC).map_or_else(|error| Seen::not(path, &error), Seen::Known)
+        })
     }
 
     /// `/proc/<pid>/stat`.

@@ -61,7 +61,7 @@ pub(in crate::inspect) struct Variables {
 
 /// The variables that a process was started with.
 pub(in crate::inspect) fn variables(pid: i32, once: &Once) -> Seen<Variables> {
-    once.piece(proc::path(pid, "environ")).map(|text| {
+    once.environment(pid).map(|text| {
         let mut found = Variables::default();
         for entry in text.split(|byte| *byte == 0) {
             if let Some(value) = entry.strip_prefix(b"MESOS_DIRECTORY=") {
