@@ -7,6 +7,7 @@ use super::directory::{Place, Validated};
 use super::mountinfo::Version;
 use super::{hint, membership};
 use crate::error::{Error, Result};
+use crate::process::procfs;
 use crate::process::tree::Process;
 use cgroups_rs::CgroupPid;
 use cgroups_rs::fs::systemd::SystemdController;
@@ -137,7 +138,7 @@ impl Hierarchy for Here {
     }
 
     fn root(&self) -> PathBuf {
-        format!("/proc/self/fd/{}", self.fd).into()
+        procfs::descriptor(self.fd)
     }
 
     fn root_control_group(&self) -> Cgroup {

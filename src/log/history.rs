@@ -5,6 +5,7 @@
 use super::backup::{Backup, PACKED, Stamp, backups, file_name, read_name};
 use super::{backup, rotation};
 use crate::error::{During, Result};
+use crate::process::procfs;
 use flate2::read::MultiGzDecoder;
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, readlink, statat};
 use rustix::io::Errno;
@@ -156,7 +157,7 @@ impl Segment {
     /// even of a file that was removed, as a backup is when it has been packed. [KF-180]
     pub fn became(&self, history: &History) -> Option<Stamp> {
         let Reader::Plain(file) = &self.reader else { return self.stamp };
-        let link = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()).ok()?.into_string().ok()?;
+        let link = readlink(procfs::descriptor(file.as_raw_fd()), Vec::new()).ok()?.into_string().ok()?;
         let name = link.rsplit('/').next()?;
         match read_name(&history.log, name.strip_suffix(" (deleted)").unwrap_or(name)) {
             backup::Named::Backup(Backup { stamp, packed: false }) => Some(stamp),

@@ -7,6 +7,7 @@
 use super::backup::{Backup, Retention, Scheme};
 use super::file::LogFile;
 use crate::error::{Error, Result};
+use crate::process::procfs;
 use file_rotate::compression::Compression;
 use file_rotate::{ContentLimit, FileRotate};
 use rustix::fs::{AtFlags, OFlags, Stat, fstat, stat, unlinkat};
@@ -59,10 +60,10 @@ pub(super) fn rotate(
     LogFile::open(directory, &file_name(log)).map(|file| Rotated { file, backup, flaw })
 }
 
-/// The directory by its descriptor: right also when it was renamed, removed, or is too deep for a path. Looked at first, for
-/// where no proc is mounted the crate would make directories of these names. [CR-45]
+/// The directory by its descriptor. Looked at first, for where no proc is mounted the crate would make directories of these
+/// names. [CR-45]
 fn by_descriptor(directory: BorrowedFd<'_>) -> Result<PathBuf> {
-    let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let path = procfs::descriptor(directory.as_raw_fd());
     let same = |there: &Stat, here: &Stat| (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino);
     match (stat(&path), fstat(directory)) {
         (Ok(there), Ok(here)) if same(&there, &here) => Ok(path),

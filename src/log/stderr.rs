@@ -1,6 +1,7 @@
 //! A stderr of any kind, written to without waiting for its reader.
 
 use super::loss::newlines;
+use crate::process::procfs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -119,7 +120,7 @@ fn examine(fd: OwnedFd) -> (OwnedFd, Kind) {
         _ => {}
     }
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    match open(format!("/proc/self/fd/{}", fd.as_raw_fd()), flags, Mode::empty()) {
+    match open(procfs::descriptor(fd.as_raw_fd()), flags, Mode::empty()) {
         Ok(own) => (own, Kind::Reopened),
         Err(_) => (fd, Kind::Asked),
     }

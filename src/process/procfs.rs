@@ -4,8 +4,15 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A path to what an own descriptor is open on: right also when that was renamed or removed, or is too deep for a path, and
+/// short enough for the address of a socket in it. [KF-91]
+pub fn descriptor(fd: RawFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{fd}"))
+}
 
 /// What one read asks for.
 pub const PIECE: usize = 4096;

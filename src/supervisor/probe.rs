@@ -5,7 +5,7 @@ use super::reactor::Source;
 use super::run::MARKER;
 use crate::error::{During, Error, Result};
 use crate::process::spawn::{Child, Stdio};
-use crate::process::{Pidfd, WaitStatus, reap};
+use crate::process::{Pidfd, WaitStatus, procfs, reap};
 use crate::task::spec::{Probe, ReadyWay};
 use crate::task::state::{Event, Part};
 use crate::task::watch::Purpose;
@@ -186,7 +186,7 @@ pub fn connect_unix(path: &Path) -> std::io::Result<()> {
     let directory = openat(CWD, parent, flags, Mode::empty())?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    let by_descriptor = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    let by_descriptor = procfs::descriptor(directory.as_raw_fd()).join(name);
     // A full backlog answers EAGAIN: somebody listens and nobody accepts.
     Ok(connect(&socket, &SocketAddrUnix::new(by_descriptor)?)?)
 }

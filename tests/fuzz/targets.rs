@@ -158,7 +158,7 @@ fn stat_lines(data: &[u8]) {
             process.parent,
             process.group,
             process.session,
-            if process.executed { 0 } else { 0x40 }
+            u32::from(!process.executed) * 0x40 + u32::from(process.is_kernels) * 0x20_0000
         );
         if process.state.is_ascii() && process.state != b' ' && process.state != b')' {
             assert_eq!(Process::parse(line.as_bytes()), Some(process), "{line}");

@@ -3,7 +3,7 @@
 use crate::control::SOCKET;
 use crate::control::protocol::{Failure, Line};
 use crate::error::{During, Error, Result};
-use crate::process::tree;
+use crate::process::{procfs, tree};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, openat};
@@ -51,7 +51,7 @@ impl Connection {
         // A connect that waits for its turn cannot be polled; this is its deadline. [KF-95]
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE)).during("set a timeout of", "a socket")?;
         // As the server does: the path may be too long for an address. [KF-91]
-        let path = format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd());
+        let path = procfs::descriptor(directory.as_raw_fd()).join(SOCKET);
         let address = SocketAddrUnix::new(path).during("name", SOCKET)?;
         let name = sandbox.join(SOCKET);
         connect(&socket, &address).map_err(|errno| cannot_connect(&name, errno))?;

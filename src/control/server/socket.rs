@@ -2,6 +2,7 @@
 
 use crate::control::SOCKET;
 use crate::error::{During, Error, Result};
+use crate::process::procfs;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
@@ -78,8 +79,7 @@ fn unbound(flags: SocketFlags) -> Result<OwnedFd> {
 
 /// The socket's name by way of the directory's fd: sandbox paths are longer than the 108 bytes of an address. [KF-91]
 fn address(directory: BorrowedFd<'_>) -> Result<SocketAddrUnix> {
-    let path = format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd());
-    SocketAddrUnix::new(path).during("name", SOCKET)
+    SocketAddrUnix::new(procfs::descriptor(directory.as_raw_fd()).join(SOCKET)).during("name", SOCKET)
 }
 
 /// Removes the socket of a minion that is gone. Whoever asks whether it is may only remove a socket: a connect to a file of

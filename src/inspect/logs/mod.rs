@@ -7,6 +7,7 @@ pub use find::sandbox;
 
 use crate::error::{During, Error, Result};
 use crate::log::{History, Segment, Stamp, Standing};
+use crate::process::procfs;
 use clean::Cleaner;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::fstat;
@@ -50,10 +51,10 @@ fn watch(history: &History) -> Result<OwnedFd> {
     let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).during("watch", "the sandbox")?;
     let events =
         WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE;
-    let path = format!("/proc/self/fd/{}", history.as_fd().as_raw_fd());
+    let path = procfs::descriptor(history.as_fd().as_raw_fd());
     inotify::add_watch(&watch, &path, events).during("watch", "the sandbox")?;
     // Its own end is told by its parent alone, for as long as we have it open. [KF-181]
-    let _ = inotify::add_watch(&watch, path + "/..", WatchFlags::DELETE);
+    let _ = inotify::add_watch(&watch, path.join(".."), WatchFlags::DELETE);
     Ok(watch)
 }
 
