@@ -59,7 +59,9 @@ fn main() {
 
 struct Bench {
     sidecar: PathBuf,
-    _programs: tempfile::TempDir,
+    /// All that is written, until the end: ext4 does not take the inode of a file that was removed in the last minutes, and a
+    /// new file then costs a search among those of the rounds before.
+    all: tempfile::TempDir,
 }
 
 /// A supervisor at work in a directory of its own.
@@ -67,7 +69,6 @@ struct Running {
     child: Child,
     stamps: Stamps,
     lifeline: File,
-    _directory: tempfile::TempDir,
 }
 
 /// What was seen of a side.
@@ -81,16 +82,16 @@ struct Figures {
 
 impl Bench {
     fn new() -> Self {
-        let programs = tempfile::tempdir().expect("a directory");
-        let sidecar = programs.path().join("sidecar");
+        let all = tempfile::tempdir().expect("a directory");
+        let sidecar = all.path().join("sidecar");
         stamps::build("sidecar.c", &["-nostdlib"], &sidecar);
-        Self { sidecar, _programs: programs }
+        Self { sidecar, all }
     }
 
     fn start(&self, program: &Path, prepare: impl FnOnce(&Path) -> Vec<OsString>) -> Running {
-        let directory = tempfile::tempdir().expect("a directory");
-        let args = prepare(directory.path());
-        let [fifo, lifeline] = ["stamps", "lifeline"].map(|name| directory.path().join(name));
+        let directory = tempfile::tempdir_in(self.all.path()).expect("a directory").keep();
+        let args = prepare(&directory);
+        let [fifo, lifeline] = ["stamps", "lifeline"].map(|name| directory.join(name));
         stamps::make_fifo(&fifo);
         stamps::make_fifo(&lifeline);
         let stamps = Stamps::open(&fifo);
@@ -100,7 +101,7 @@ impl Bench {
             .arg("launch")
             .arg(program)
             .args(args)
-            .current_dir(directory.path())
+            .current_dir(&directory)
             .env("STAMP_FIFO", &fifo)
             .env("LIFELINE", &lifeline)
             .stdin(Stdio::null())
@@ -108,7 +109,7 @@ impl Bench {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        Running { child, stamps, lifeline: held, _directory: directory }
+        Running { child, stamps, lifeline: held }
     }
 
     fn compare(&self, sides: &[(Side, PathBuf)], count: usize, rounds: u64) {
