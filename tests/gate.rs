@@ -5,7 +5,7 @@
 mod common;
 
 use ::minion::process::reap;
-use ::minion::process::spawn::{Program, Stdio};
+use ::minion::process::spawn::{Launcher, Program, Stdio};
 use ::minion::process::tree::Process;
 use common::minion::Sandbox;
 use common::{DEADLINE, proc, wait_dead, wait_readable};
@@ -25,7 +25,7 @@ fn a_child_whose_gate_is_dropped_ends_without_having_executed_anything() {
     let program = Program::new(Path::new("/usr/bin/touch"), &["touch".into(), executed.clone().into()], &[]).unwrap();
     let null = File::options().read(true).write(true).open("/dev/null").unwrap();
     let stdio = Stdio { stdin: null.as_fd(), stdout: null.as_fd(), stderr: null.as_fd(), extra: None };
-    let gated = program.fork(stdio).unwrap();
+    let gated = Launcher::default().fork(&program, stdio).unwrap();
     let pid = gated.pid();
     drop(gated);
     assert!(wait_dead(pid, Instant::now() + DEADLINE), "it waits at a gate that nobody can open");

@@ -7,7 +7,7 @@
 mod common;
 
 use ::minion::process::signals::Signals;
-use ::minion::process::spawn::{Gated, Program, Stdio as Fds};
+use ::minion::process::spawn::{Gated, Launcher, Program, Stdio as Fds};
 use ::minion::process::tree::{self, Process, StartVariable};
 use ::minion::process::{Pidfd, WaitStatus, memory, reap, startup};
 use common::alone::{self, Named, again, run};
@@ -35,6 +35,7 @@ const TESTS: &[Named] = &[
     ("a_second_thread_gets_an_arena_of_its_own", || run("two_arenas")),
     ("one_arena_serves_all_threads", || run("one_arena")),
     ("an_environment_is_seen_amid_an_exec_too", an_environment_is_seen_amid_an_exec_too),
+    ("a_child_gets_nothing_of_a_heap_that_is_left_out", || run("left_out_heap")),
     ("the_program_needs_no_loader", the_program_needs_no_loader),
 ];
 
@@ -46,6 +47,7 @@ const ROLES: &[Named] = &[
     ("five_exits", five_exits),
     ("subreaper", subreaper),
     ("real_time_death", real_time_death),
+    ("left_out_heap", left_out_heap),
     ("two_arenas", || assert_eq!(arenas_of_a_second_thread(), 1)),
     ("one_arena", one_arena),
 ];
@@ -57,6 +59,11 @@ fn main() {
 /// A child that waits at its gate and would run `sh -c script`. Our copy of its stderr is closed.
 #[allow(clippy::needless_pass_by_value, reason = "it is closed by being passed")]
 fn gated(script: &str, stderr: Option<std::os::fd::OwnedFd>) -> Gated {
+    gated_by(&Launcher::default(), script, stderr)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is closed by being passed")]
+fn gated_by(launcher: &Launcher, script: &str, stderr: Option<std::os::fd::OwnedFd>) -> Gated {
     let args = ["sh", "-c", script].map(OsString::from);
     let null = Fds::null().unwrap();
     let fds = Fds {
@@ -65,7 +72,8 @@ fn gated(script: &str, stderr: Option<std::os::fd::OwnedFd>) -> Gated {
         stderr: stderr.as_ref().unwrap_or(&null).as_fd(),
         extra: None,
     };
-    Program::new(Path::new("/bin/sh"), &args, &[("PATH".into(), "/usr/bin:/bin".into())]).unwrap().fork(fds).unwrap()
+    let program = Program::new(Path::new("/bin/sh"), &args, &[("PATH".into(), "/usr/bin:/bin".into())]).unwrap();
+    launcher.fork(&program, fds).unwrap()
 }
 
 fn status(pidfd: &Pidfd) -> WaitStatus {
@@ -198,6 +206,27 @@ fn an_environment_is_seen_amid_an_exec_too() {
         assert!(began.elapsed() < DEADLINE);
         dead.wait().unwrap();
     }
+}
+
+fn left_out_heap() {
+    let heap = |pid: &str| -> usize {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+        let ranges = maps.lines().filter(|line| line.ends_with("[heap]")).map(|line| line.split_once(' ').unwrap().0);
+        let ends = ranges.map(|range| range.split('-').map(|end| usize::from_str_radix(end, 16).unwrap()));
+        ends.map(|mut ends| ends.next().unwrap().abs_diff(ends.next().unwrap())).sum()
+    };
+    let much: Vec<Box<[u8; 1000]>> = (0..2000).map(|_| Box::new([7; 1000])).collect();
+    let launcher = Launcher::without_heap();
+    for round in 0..3 {
+        // It grows and shrinks between two forks.
+        let more: Vec<Box<[u8; 1000]>> = (0..round * 1000).map(|_| Box::new([7; 1000])).collect();
+        let child = gated_by(&launcher, "exit 7", None);
+        let (ours, its) = (heap("self"), heap(&child.pid().to_string()));
+        assert!(ours > 2_000_000 && its < 100_000, "{ours} bytes here, {its} in the child");
+        assert_eq!(status(&child.open().unwrap().pidfd), WaitStatus::Exited(7));
+        assert!(more.iter().all(|piece| piece.iter().all(|byte| *byte == 7)));
+    }
+    assert!(much.iter().all(|piece| piece[999] == 7));
 }
 
 fn a_status_is_read_as_it_was() {

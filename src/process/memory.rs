@@ -16,6 +16,44 @@ pub fn release_heap() {
     unsafe { libc::malloc_trim(0) };
 }
 
+/// The heap, as a part of memory that children do not get.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    until: usize,
+}
+
+impl LeftOut {
+    /// Has the forks from now on leave out the heap as it is. `madvise(MADV_DONTFORK)`.
+    ///
+    /// A child would get a copy of its page tables, take it down at its exec, and each page of it that we write next is copied
+    /// because of that child. [KF-189] What malloc has mapped by itself, large pieces, is not in it.
+    pub(super) fn update(&mut self) {
+        // SAFETY: sbrk(0) changes nothing and tells the end of the heap.
+        let end = unsafe { libc::sbrk(0) } as usize;
+        if end == self.until {
+            return;
+        }
+        // SAFETY: the address of this thread's errno, which is not read.
+        let thread_local = unsafe { libc::__errno_location() } as usize;
+        // A static program has the first thread's own memory at the start of the heap, and a child needs that.
+        let start = (thread_local + THREAD_LOCAL).next_multiple_of(PAGE);
+        if start < end {
+            // SAFETY: nothing changes for us. In a child the range is not there, and a child of ours does not look at it:
+            // see `spawn::child`.
+            let answer = unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTFORK) };
+            if answer == -1 {
+                return; // starts cost what they did before
+            }
+        }
+        self.until = end;
+    }
+}
+
+/// More than what a thread has of its own behind its errno: our thread locals, a kilobyte, and what the C library keeps of a
+/// thread, two.
+const THREAD_LOCAL: usize = 16 << 10;
+const PAGE: usize = 4 << 10;
+
 /// Lets go of the pages of the own program text: set-up has touched most of it, and waiting needs a few pages.
 ///
 /// `madvise(MADV_DONTNEED)` on the mappings that hold nothing but what the file says. What is needed again comes back

@@ -35,8 +35,9 @@ use crate::cgroup;
 use crate::error::{Error, Result};
 use crate::log::{LogId, LogThread};
 use crate::process::signals::{self, Signals};
+use crate::process::spawn::{self, Launcher};
 use crate::process::tree::{self, Children};
-use crate::process::{memory, reap, spawn};
+use crate::process::{memory, reap};
 use crate::task::spec::ReadyWay;
 use crate::task::{Core, Input, Outcome, Output, TaskSpec};
 use beside::Beside;
@@ -129,6 +130,7 @@ struct Supervisor {
     desk: control::Desk,
     /// The hazards that were told.
     hazards: Vec<cgroup::Hazard>,
+    launcher: Launcher,
     null: OwnedFd,
     inputs: VecDeque<Input>,
     last_stream: u64,
@@ -217,6 +219,7 @@ impl Supervisor {
             look_again: None,
             more_dead: false,
             hazards: Vec::new(),
+            launcher: Launcher::without_heap(),
             null: spawn::Stdio::null()?,
             inputs: VecDeque::new(),
             last_stream: 0,

@@ -82,7 +82,7 @@ impl Supervisor {
         debug_assert!(env.iter().any(|(name, _)| name == MARKER));
         let program = slot.any_command(args, &env)?;
         let null = self.null.as_fd();
-        let gated = program.fork(Stdio { stdin: null, stdout: null, stderr: null, extra: None })?;
+        let gated = self.launcher.fork(&program, Stdio { stdin: null, stdout: null, stderr: null, extra: None })?;
         // Whether its exec works is told by its exit code.
         let Child { pidfd: child, .. } = self.let_in(task, gated, |_| Ok(()))?;
         Ok(Answer::Open(Question::Running { child, connects_to: connects_to.cloned() }))

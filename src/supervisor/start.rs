@@ -52,7 +52,7 @@ impl Supervisor {
         };
         let outputs = Outputs::open(log, stdout)?;
         let extra = ready.as_ref().map(|((_, inside), number)| (inside.as_fd(), *number));
-        let gated = program.fork(outputs.stdio(&self.null, extra))?;
+        let gated = self.launcher.fork(&program, outputs.stdio(&self.null, extra))?;
         let Child { pidfd, report } = self.let_in(task, gated, |gated| {
             self.reactor.add(gated.pidfd(), Source::Child(task), EventFlags::IN)?;
             self.reactor.add(gated.report(), Source::Report(task), EventFlags::IN)

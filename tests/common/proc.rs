@@ -1,5 +1,6 @@
 //! What `/proc` says of other processes.
 
+use ::minion::process::tree;
 use std::fs;
 
 /// A field of `/proc/<pid>/status`, as the kernel prints it.
@@ -51,7 +52,8 @@ pub fn alive_with(entry: &str) -> Vec<(i32, String)> {
 }
 
 fn carries(pid: i32, entry: &[u8]) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    // Also amid its exec. [KF-82]
+    let environment = tree::start_environment(pid, tree::EXEC).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|one| one == entry)
 }
 

@@ -11,7 +11,7 @@ use crate::inspect::doctor::is_executable;
 use crate::mesos::DEFAULT_PATH;
 use crate::process::Pidfd;
 use crate::process::signals::Signals;
-use crate::process::spawn::{Child, Gated, Program, Progress, Stdio, Step};
+use crate::process::spawn::{Child, Gated, Launcher, Program, Progress, Stdio, Step};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -125,12 +125,13 @@ fn fork(request: &Request, environment: &[(OsString, OsString)], user: User) -> 
     if let Some(namespace) = user.namespace {
         program = program.in_user_namespace(namespace);
     }
-    program.fork(Stdio {
+    let stdio = Stdio {
         stdin: rustix::stdio::stdin(),
         stdout: rustix::stdio::stdout(),
         stderr: rustix::stdio::stderr(),
         extra: None,
-    })
+    };
+    Launcher::default().fork(&program, stdio)
 }
 
 /// As `execvp` would find it, with the task's PATH.

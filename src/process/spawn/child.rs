@@ -1,13 +1,15 @@
 //! Between fork and exec. Another thread of the parent may have held any lock at the fork, so nothing here allocates,
-//! locks or panics: system calls and values that were made before, only. (signal-safety(7))
+//! locks or panics: system calls and values that were made before, only. (signal-safety(7)) Nor may it read what is on the
+//! heap, which may be missing here. [KF-189]
 
-use super::{Program, Stdio, Step};
+use super::block::Image;
+use super::{Stdio, Step};
 use crate::process::startup::close_range_on_exec;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::SigSet;
 use nix::unistd::ForkResult;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, chdir, getppid, set_parent_process_death_signal, setpgid};
+use rustix::process::{Gid, Pid, Signal, Uid, chdir, getppid, set_parent_process_death_signal, setpgid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::io;
@@ -16,15 +18,23 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// A message on the report pipe: the step, then the errno, little-endian.
 pub(super) const MESSAGE: usize = 5;
 
-/// All that the child needs, borrowed from the parent's memory.
+/// All that the child needs: itself on the stack of the thread that forks, and the image in its block.
 pub(super) struct Plan<'a> {
-    pub(super) program: &'a Program,
+    pub(super) image: Image<'a>,
+    pub(super) user: Option<User<'a>>,
     pub(super) stdio: Stdio<'a>,
     pub(super) gate: BorrowedFd<'a>,
     /// The parent's end of the gate, of which the fork makes a copy.
     pub(super) opener: BorrowedFd<'a>,
     pub(super) report: BorrowedFd<'a>,
     pub(super) parent: Pid,
+}
+
+/// Who it is to be. The groups are in the image.
+pub(super) struct User<'a> {
+    pub(super) uid: Uid,
+    pub(super) gid: Gid,
+    pub(super) namespace: Option<BorrowedFd<'a>>,
 }
 
 /// `fork`: the child runs the plan and never returns, the parent gets its pid.
@@ -41,7 +51,7 @@ fn run(plan: &Plan<'_>) -> ! {
         Err(failure) => failure,
         Ok(()) if gate_opens(plan.gate) => match change(plan) {
             Err(failure) => failure,
-            Ok(()) => (Step::Exec, exec(plan.program)),
+            Ok(()) => (Step::Exec, exec(plan.image)),
         },
         Ok(()) => leave(),
     };
@@ -68,13 +78,13 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
 /// What changes who the child is, and where: behind the gate, because a process of another user may be one that the parent may
 /// not look at any more.
 fn change(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
-    if plan.program.user.is_some() {
-        become_user(plan.program)?;
+    if let Some(user) = &plan.user {
+        become_user(user, plan.image.groups)?;
         // The change of user has cleared it. [KF-09]
         die_with(plan.parent)?;
     }
-    match &plan.program.directory {
-        Some(directory) => chdir(directory.as_c_str()).map_err(|errno| (Step::Directory, errno)),
+    match plan.image.directory {
+        Some(directory) => chdir(directory).map_err(|errno| (Step::Directory, errno)),
         None => Ok(()),
     }
 }
@@ -92,11 +102,10 @@ fn die_with(parent: Pid) -> Result<(), (Step, Errno)> {
 /// The system calls themselves: they change this thread, and after a fork there is no other.
 ///
 /// The groups come first: inside of a user namespace `setgroups` may be denied for good. [KF-185]
-fn become_user(program: &Program) -> Result<(), (Step, Errno)> {
-    let Some(user) = &program.user else { return Ok(()) };
+fn become_user(user: &User<'_>, groups: &[Gid]) -> Result<(), (Step, Errno)> {
     let step = |step| move |errno| (step, errno);
-    set_thread_groups(&user.groups).map_err(step(Step::User))?;
-    if let Some(namespace) = &user.namespace {
+    set_thread_groups(groups).map_err(step(Step::User))?;
+    if let Some(namespace) = user.namespace {
         let joined = setns(namespace, CloneFlags::CLONE_NEWUSER);
         joined.map_err(|errno| (Step::UserNamespace, Errno::from_raw_os_error(errno as i32)))?;
     }
@@ -139,10 +148,10 @@ fn gate_opens(gate: BorrowedFd<'_>) -> bool {
 }
 
 /// `execve`: returns only when it failed.
-fn exec(program: &Program) -> Errno {
-    let (file, args, env) = (program.file.as_ptr(), program.args.pointers.as_ptr(), program.env.pointers.as_ptr());
-    // SAFETY: all three are NUL- or NULL-terminated by their types' invariants and live in memory that the fork copied.
-    unsafe { libc::execve(file, args, env) };
+fn exec(image: Image<'_>) -> Errno {
+    let (args, env) = image.vectors();
+    // SAFETY: all three are NUL- or NULL-terminated by their types' invariants and live in a block, which every fork copies.
+    unsafe { libc::execve(image.file.as_ptr(), args, env) };
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::NOEXEC)
 }
 
