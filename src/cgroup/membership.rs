@@ -1,10 +1,8 @@
 //! `/proc/<pid>/cgroup`: in which cgroup of each hierarchy a process is.
 
 use crate::error::{Error, Result};
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::{Errno, read};
+use crate::process::procfs;
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -42,29 +40,14 @@ pub(super) fn path_in<'a>(text: &'a [u8], hierarchy: &[u8]) -> Option<&'a Path> 
     lines(text).find(|line| line.hierarchy == hierarchy).map(|line| line.path)
 }
 
-/// Reads the file in three system calls: the kernel gives the whole text at once, so a short read is its end. [KF-24]
+/// Reads the file.
 pub(super) fn of(pid: i32) -> Result<Vec<u8>> {
     let path = format!("/proc/{pid}/cgroup");
-    let mut text = Vec::with_capacity(4096);
-    let filled = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).and_then(|file| {
-        loop {
-            let room = text.capacity() - text.len();
-            match read(&file, rustix::buffer::spare_capacity(&mut text)) {
-                Ok(count) if count < room => return Ok(()),
-                Ok(_) => text.reserve(4096),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    });
-    match filled {
-        Ok(()) => Ok(text),
-        Err(error) => {
-            let gone = matches!(error, Errno::NOENT | Errno::SRCH);
-            let error = Error::io("read", path, io::Error::from(error));
-            Err(if gone { error.hint("the process has ended") } else { error })
-        }
-    }
+    procfs::read_piece(&path).map_err(|error| {
+        let gone = matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH));
+        let error = Error::io("read", path, error);
+        if gone { error.hint("the process has ended") } else { error }
+    })
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Sources {
     /// Reads each file once: the only input of [`discover`] besides the environment.
     pub fn read() -> Result<Self> {
         let mountinfo = procfs::read("/proc/self/mountinfo").during("read", "/proc/self/mountinfo")?;
-        let cgroup = match procfs::read("/proc/self/cgroup") {
+        let cgroup = match procfs::read_piece("/proc/self/cgroup") {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             cgroup => cgroup.during("read", "/proc/self/cgroup")?,
         };

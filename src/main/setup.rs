@@ -90,8 +90,8 @@ fn set_up(options: &CommonOptions, front: &FrontEnd<'_>, signals: Signals, diagn
 fn manager(variables: &[(OsString, OsString)]) -> Option<Manager> {
     let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let number = |name: &str| value(name)?.to_str()?.parse::<u64>().ok();
-    let own = u64::from(std::process::id());
-    let watchdog = number("WATCHDOG_USEC").filter(|_| number("WATCHDOG_PID").is_none_or(|pid| pid == own));
+    let is_ours = |pid| pid == u64::from(std::process::id());
+    let watchdog = number("WATCHDOG_USEC").filter(|_| number("WATCHDOG_PID").is_none_or(is_ours));
     let manager = Manager::new(value("NOTIFY_SOCKET")?, watchdog.map(Duration::from_micros));
     manager.inspect_err(|error| warn!("{error}, ignoring")).ok()
 }

@@ -1,6 +1,8 @@
 //! Reading files and directories that the kernel makes up: `/proc`, cgroups.
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
@@ -31,6 +33,22 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
             Ok(read) => text.extend_from_slice(&piece[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A file of one process or one number, whose text the kernel makes in one piece: a read that does not fill its buffer has
+/// reached the end, and nobody has to ask again. [KF-24]
+pub fn read_piece(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let file = openat(CWD, path.as_ref(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut text = Vec::with_capacity(PIECE);
+    loop {
+        let room = text.capacity() - text.len();
+        match rustix::io::read(&file, spare_capacity(&mut text)) {
+            Ok(count) if count < room => return Ok(text),
+            Ok(_) => text.reserve(text.len()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

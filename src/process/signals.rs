@@ -97,7 +97,7 @@ type KernelAction = [usize; 4];
 
 /// The signals whose disposition is "ignore": the bits of `SigIgn` in `/proc/self/status`; all where that cannot be read.
 fn ignored() -> impl Iterator<Item = i32> {
-    let status = procfs::read("/proc/self/status").unwrap_or_default();
+    let status = procfs::read_piece("/proc/self/status").unwrap_or_default();
     let bits = signal_set(&status, "SigIgn").unwrap_or(u64::MAX);
     (1..=LAST_SIGNAL).filter(move |signal| bits >> (signal - 1) & 1 == 1)
 }

@@ -15,7 +15,7 @@ use super::{memory, reap};
 use crate::error::{During, Error, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Gid, Uid};
+use rustix::process::{Gid, Pid, Uid};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -170,11 +170,19 @@ impl Program {
     }
 }
 
-/// What forks children.
-#[derive(Debug, Default)]
+/// What forks the children of this process.
+#[derive(Debug)]
 pub struct Launcher {
+    own: Pid,
     block: RefCell<block::Block>,
     heap: Option<RefCell<memory::LeftOut>>,
+}
+
+/// Its children get a copy of all memory, as any fork gives it.
+impl Default for Launcher {
+    fn default() -> Self {
+        Self { own: rustix::process::getpid(), block: RefCell::default(), heap: None }
+    }
 }
 
 impl Launcher {
@@ -211,7 +219,7 @@ impl Launcher {
             gate: gate_inside.as_fd(),
             opener: gate.as_fd(),
             report: report_inside.as_fd(),
-            parent: rustix::process::getpid(),
+            parent: self.own,
         };
         if let Some(heap) = &self.heap {
             heap.borrow_mut().update();

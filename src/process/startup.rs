@@ -5,14 +5,14 @@ use super::pidfd::{self, Pidfd};
 use super::procfs;
 use crate::error::{During, Error, Result};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
-use rustix::process::set_child_subreaper;
+use rustix::process::{Pid, set_child_subreaper};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// `prctl(PR_SET_CHILD_SUBREAPER, 1)`: a descendant whose parent dies becomes our child, so nothing leaves the tree.
 pub fn become_subreaper() -> Result<()> {
     // rustix takes a pid where the kernel wants a truth value; any pid is true. [CR-01]
-    set_child_subreaper(Some(rustix::process::getpid())).during("become a subreaper", "(prctl)")
+    set_child_subreaper(Some(Pid::INIT)).during("become a subreaper", "(prctl)")
 }
 
 /// Marks every fd above stderr close-on-exec, so that what minion was started with does not leak into its children.

@@ -44,7 +44,7 @@ const FORKED_ONLY: u32 = 0x40;
 impl Process {
     /// Reads `/proc/<pid>/stat`.
     pub fn read(pid: i32) -> io::Result<Self> {
-        Self::parse(&procfs::read(format!("/proc/{pid}/stat"))?)
+        Self::parse(&procfs::read_piece(format!("/proc/{pid}/stat"))?)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a stat line"))
     }
 
@@ -202,11 +202,11 @@ pub fn start_variable(pid: i32, name: &str, patience: Duration) -> StartVariable
 /// it is read again then, for as long as `patience`; with none, what may be hidden is empty.
 pub fn start_environment(pid: i32, patience: Duration) -> io::Result<Vec<u8>> {
     let file = format!("/proc/{pid}/environ");
-    let mut text = procfs::read(&file)?;
+    let mut text = procfs::read_piece(&file)?;
     let deadline = Instant::now() + patience;
     while text.is_empty() || text.len() >= procfs::PIECE {
         let is_amid_exec = text.is_empty() && is_amid_exec(pid);
-        let again = procfs::read(&file)?;
+        let again = procfs::read_piece(&file)?;
         if (again == text && !is_amid_exec) || Instant::now() >= deadline {
             return Ok(again);
         }
@@ -220,7 +220,7 @@ pub fn start_environment(pid: i32, patience: Duration) -> io::Result<Vec<u8>> {
 
 /// No arguments either, and neither dead nor the kernel's: it has the new memory, and nothing is in it yet.
 fn is_amid_exec(pid: i32) -> bool {
-    procfs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|text| text.is_empty())
+    procfs::read_piece(format!("/proc/{pid}/cmdline")).is_ok_and(|text| text.is_empty())
         && Process::read(pid).is_ok_and(|process| !process.is_zombie() && !process.is_kernels)
 }
 

@@ -61,7 +61,7 @@ pub(super) fn find(trees: &[Tree], suspects: &[Suspect], containers: &[Container
 
 /// Where a suspect is in the trees where it was missed. Nothing for one that has ended.
 fn outside(trees: &[Tree], suspect: &Suspect, container: &Container) -> Outside {
-    let text = procfs::read(format!("/proc/{}/cgroup", suspect.pid)).unwrap_or_default();
+    let text = procfs::read_piece(format!("/proc/{}/cgroup", suspect.pid)).unwrap_or_default();
     if Process::read(suspect.pid).map_or(true, |process| process.is_zombie()) {
         return Vec::new();
     }

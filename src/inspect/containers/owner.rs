@@ -111,7 +111,7 @@ fn behind(path: &Path, name: &str) -> Option<String> {
 
 /// Whether a living minion has this pid.
 pub(super) fn is_minion(pid: i32) -> bool {
-    let name = procfs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let name = procfs::read_piece(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.starts_with(b"minion") && tree::Process::read(pid).is_ok_and(|process| !process.is_zombie())
 }
 

@@ -95,7 +95,7 @@ fn tell(kind: Stray, id: &str, root: &str, pids: Vec<i32>) -> Finding {
 
 /// Also one that was born after the trees were read.
 fn is_inside(pid: i32, id: &str) -> bool {
-    let text = procfs::read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let text = procfs::read_piece(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let first = id.split('.').next().unwrap_or_default();
     cgroup::memberships(&text).any(|(_, path)| path.iter().any(|part| part == first))
 }

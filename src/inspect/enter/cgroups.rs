@@ -49,7 +49,7 @@ pub(super) fn attach(places: &[Place], child: i32) -> Result<()> {
         let procs = place.directory.join("cgroup.procs");
         fs::write(&procs, child.to_string()).during("write to", procs.display())?;
     }
-    let text = procfs::read(format!("/proc/{child}/cgroup")).during("read", "the cgroups of the command")?;
+    let text = procfs::read_piece(format!("/proc/{child}/cgroup")).during("read", "the cgroups of the command")?;
     let there: Vec<_> = cgroup::memberships(&text).collect();
     match places.iter().find(|place| !there.contains(&(place.hierarchy.as_slice(), place.path.as_path()))) {
         None => Ok(()),

@@ -4,7 +4,7 @@ use super::terminal::Terminal;
 use super::{Ending, MARK, Request, sweep};
 use crate::error::{During, Error, Result};
 use crate::process::signals::Signals;
-use crate::process::{Pidfd, WaitStatus};
+use crate::process::{Pidfd, WaitStatus, startup};
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::{getpgrp, getpid};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,7 +20,7 @@ const KEEPER: &str = "enter-keeper";
 /// Starts the keeper and ends as the command ends.
 pub(super) fn stand(request: &Request) -> Result<Ending> {
     let signals = Signals::take_over()?;
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).during("become", "a subreaper")?;
+    startup::become_subreaper()?;
     // Not to lend it: the keeper does, and takes it back, unless it is killed.
     let terminal = Terminal::hand_over(getpid().as_raw(), getpgrp().as_raw());
     let mark =

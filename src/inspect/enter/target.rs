@@ -35,7 +35,7 @@ impl Target {
         if Process::read(pid).is_ok_and(|process| process.is_zombie()) {
             return Err(is_dead());
         }
-        let status = procfs::read(format!("/proc/{pid}/status")).during("look at", process())?;
+        let status = procfs::read_piece(format!("/proc/{pid}/status")).during("look at", process())?;
         let environ = tree::start_environment(pid, tree::EXEC).during("read the environment of", process())?;
         let variable = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;

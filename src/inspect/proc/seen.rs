@@ -1,7 +1,7 @@
 //! A value, or why it could not be seen. Nothing is guessed: what is unknown is printed as unknown.
 
-use rustix::fs::{Mode, OFlags, open, readlink};
-use rustix::io::{Errno, read as read_fd};
+use crate::process::procfs;
+use rustix::fs::readlink;
 use serde::{Serialize, Serializer};
 use std::ffi::OsString;
 use std::io;
@@ -80,19 +80,7 @@ pub(in crate::inspect) fn errno_name(error: &io::Error) -> String {
 
 /// Reads a file of the kernel that is made in one piece: a short read is its end. [KF-24]
 pub(in crate::inspect) fn read(path: &str) -> Seen<Vec<u8>> {
-    let filled = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).and_then(|file| {
-        let mut text = Vec::with_capacity(4096);
-        loop {
-            let room = text.capacity() - text.len();
-            match read_fd(&file, rustix::buffer::spare_capacity(&mut text)) {
-                Ok(count) if count < room => return Ok(text),
-                Ok(_) => text.reserve(text.len()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    });
-    filled.map_or_else(|error| Seen::not(path, &error.into()), Seen::Known)
+    procfs::read_piece(path).map_or_else(|error| Seen::not(path, &error), Seen::Known)
 }
 
 /// The same as text, without white space at its ends.
