@@ -14,7 +14,7 @@ const JSON: About =
     About::new(Group::Minion, "json", Value::Switch).default("false").help("Print one JSON object instead of text.");
 
 const PREFIX: About = About::new(Group::Container, "mesos-cgroup-prefix", Value::Text("CGROUP"))
-    .help("The agent's --cgroups_root. Without it: what the minion above the process was told, or mesos.");
+    .help("The agent's --cgroups_root. Without it: what the minion above a process was told; else mesos.");
 
 static DOCTOR: [Flag<DoctorOptions>; 10] = [
     About::new(Group::Children, "km-binary", Value::File)

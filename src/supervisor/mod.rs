@@ -136,8 +136,6 @@ struct Supervisor {
     last_stream: u64,
     last_run: u64,
     outcome: Option<Outcome>,
-    /// When the end began.
-    told_to_end: Option<Instant>,
     /// Whether the time for asking is over.
     killing: bool,
     /// Whether a rest may begin that is worth giving memory back for.
@@ -225,7 +223,6 @@ impl Supervisor {
             last_stream: 0,
             last_run: 0,
             outcome: None,
-            told_to_end: None,
             killing: false,
             rests: false,
             tidies: false,
@@ -269,7 +266,7 @@ impl Supervisor {
     /// A twentieth of the grace before the agent kills what is left of us. While nobody asked for the end, from now on.
     fn last_moment(&self) -> Instant {
         let grace = self.desk.grace();
-        self.told_to_end.unwrap_or_else(Instant::now) + grace.saturating_sub(grace / 20)
+        self.core.stopping_since().unwrap_or_else(Instant::now) + grace.saturating_sub(grace / 20)
     }
 
     /// Waits for something to happen, and deals with it.
@@ -305,10 +302,7 @@ impl Supervisor {
                 self.note_output(output);
                 match output {
                     Output::Task(task, action) => self.perform(task, action)?,
-                    Output::Stopping(reason) => {
-                        self.told_to_end = Some(Instant::now());
-                        self.stopping(reason);
-                    }
+                    Output::Stopping(reason) => self.stopping(reason),
                     Output::Killing => {
                         warn!("the time for asking is over: killing what is alive");
                         self.killing = true;

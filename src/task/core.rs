@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 enum Phase {
     Up,
     Stopping(Stop),
-    Over(Reason),
+    /// Why, and when the end began.
+    Over(Reason, Instant),
 }
 
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Core {
     pub fn is_stopping(&self) -> bool {
         match self.phase {
             Phase::Up => false,
-            Phase::Stopping(_) | Phase::Over(_) => true,
+            Phase::Stopping(_) | Phase::Over(..) => true,
         }
     }
 
@@ -80,7 +81,16 @@ impl Core {
         match self.phase {
             Phase::Stopping(stop) => Some(stop.reason),
             // The last report is performed when it is over already, and what it says depends on the reason.
-            Phase::Over(reason) => Some(reason),
+            Phase::Over(reason, _) => Some(reason),
+            Phase::Up => None,
+        }
+    }
+
+    /// When the end began.
+    pub fn stopping_since(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Stopping(stop) => Some(stop.since),
+            Phase::Over(_, since) => Some(since),
             Phase::Up => None,
         }
     }
@@ -90,7 +100,7 @@ impl Core {
         let own = match self.phase {
             Phase::Up => None,
             Phase::Stopping(stop) => Some(stop.deadline()),
-            Phase::Over(_) => return None,
+            Phase::Over(..) => return None,
         };
         self.members.iter().filter_map(|member| member.task.deadline()).chain(own).min()
     }
@@ -98,7 +108,7 @@ impl Core {
     /// Takes an input and says what is to be done, in this order.
     pub fn step(&mut self, input: Input, now: Instant) -> Vec<Output> {
         let mut outputs = Vec::new();
-        if let Phase::Over(_) = self.phase {
+        if let Phase::Over(..) = self.phase {
             if let Input::Command(..) = input {
                 outputs.push(Output::Answered(Err(Refusal::Ending)));
             }
@@ -251,7 +261,7 @@ impl Core {
 
     fn signalled(&mut self, signal: i32, now: Instant, outputs: &mut Vec<Output>) {
         let insists = match self.phase {
-            Phase::Up | Phase::Over(_) => false,
+            Phase::Up | Phase::Over(..) => false,
             Phase::Stopping(stop) => signal != libc::SIGHUP && stop.is_insisted(now),
         };
         self.stop(Reason::Signal(signal), now, outputs);
@@ -337,7 +347,7 @@ impl Core {
         let Phase::Stopping(stop) = self.phase else { return };
         let all_ended = self.members.iter().all(|member| member.task.state() == State::Ended);
         if all_ended || stop.is_over(now) {
-            self.phase = Phase::Over(stop.reason);
+            self.phase = Phase::Over(stop.reason, stop.since);
             let executor = self.members.iter().find(|member| member.role == Role::Executor);
             outputs.push(Output::Over(Outcome {
                 reason: stop.reason,

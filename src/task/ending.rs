@@ -22,7 +22,7 @@ pub fn budget(grace: Duration) -> Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) reason: Reason,
-    since: Instant,
+    pub(super) since: Instant,
     level: usize,
     last_level: usize,
     /// When the share of the level is used up.
