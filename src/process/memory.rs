@@ -59,10 +59,13 @@ const PAGE: usize = 4 << 10;
 /// `madvise(MADV_DONTNEED)` on the mappings that hold nothing but what the file says. What is needed again comes back
 /// from the page cache by itself. Gives the bytes that were let go. [KF-08]
 pub fn release_text() -> io::Result<usize> {
-    let maps = procfs::read("/proc/self/maps")?;
-    let text = String::from_utf8_lossy(&maps);
+    // All is understood before anything is let go: the code that does it is text too, and comes back by pieces of 64 KiB.
+    let ranges: Vec<(usize, usize)> = {
+        let maps = procfs::read("/proc/self/maps")?;
+        String::from_utf8_lossy(&maps).lines().filter_map(pure_mapping).collect()
+    };
     let mut released = 0;
-    for (start, length) in text.lines().filter_map(pure_mapping) {
+    for &(start, length) in &ranges {
         // SAFETY: the range is a private mapping of a file without write permission, executable or from the file's first
         // page, so no page of it was ever written: not the relocated read-only data, which lies behind. Dropping its pages
         // loses nothing; the next access reads the same bytes again.

@@ -1,5 +1,6 @@
 //! Work beside the loop, which waits for nobody: the checks of the doctor, whose disk may hang.
 
+use crate::process::memory;
 use crate::process::thread::Aside;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +38,13 @@ impl Beside {
         let Self::Waiting(work) = std::mem::replace(self, Self::Nothing) else { return };
         let silence = Arc::new(AtomicBool::new(false));
         let silenced = Arc::clone(&silence);
-        match Aside::begin("minion-beside", STACK, move || work(&silenced)) {
+        let then_tidy = move || {
+            work(&silenced);
+            // It is never done again, and the loop may rest already. Best effort: it only saves memory.
+            memory::release_heap();
+            let _ = memory::release_text();
+        };
+        match Aside::begin("minion-beside", STACK, then_tidy) {
             Ok(aside) => *self = Self::Begun { aside, silence },
             Err(cause) => info!("no thread for the checks: {cause}"),
         }

@@ -279,13 +279,12 @@ impl Supervisor {
         let held = self.slots.iter().any(Slot::is_held).then(|| Instant::now() + HELD);
         let own = [self.look_again, more_dead, held];
         self.reactor.arm(self.core.deadline().into_iter().chain(own.into_iter().flatten()).min())?;
-        if std::mem::take(&mut self.rests) {
-            self.tidies = true;
-            // Best effort: it only saves memory.
-            let _ = memory::release_text();
-        }
-        if std::mem::take(&mut self.tidies) {
+        if std::mem::take(&mut self.tidies) || self.rests {
             memory::release_heap();
+        }
+        if std::mem::take(&mut self.rests) {
+            // The last thing before the rest, for all that is done comes back. Best effort: it only saves memory.
+            let _ = memory::release_text();
         }
         for source in self.reactor.wait()? {
             self.dispatch(source)?;
