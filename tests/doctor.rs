@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const CPUSET: &str = "/sys/fs/cgroup/cpuset";
 const FREEZER: &str = "/sys/fs/cgroup/freezer";
@@ -204,6 +204,24 @@ fn with_the_file_of_supervise_its_programs_and_logs_are_looked_at_and_no_km() {
     let report = Report::of(sandbox.path(), &["--config=side.toml", "--", "sh"], &[]);
     report.says("config", "fail", "side.toml:3:1: ");
     report.says("log space", "unknown", "");
+}
+
+#[test]
+fn what_a_task_is_to_be_born_with_is_held_against_what_minion_may_give() {
+    let sandbox = tempfile::tempdir().unwrap();
+    let text = "[[sidecar]]\nname = \"side\"\ncommand = [\"sh\"]\nnice = -5\nlimits = { nofile = \"unlimited\" }\n";
+    fs::write(sandbox.path().join("side.toml"), text).unwrap();
+    let report = Report::of(sandbox.path(), &["--config=side.toml", "--", "sh", "-c", "true"], &[]);
+    assert_eq!(report.all("attributes").len(), 1, "the executor is born with nothing special");
+    let check = report.check("attributes");
+    // What it says is so: the run starts, or says the same of its own.
+    let fine = check["health"] == "ok";
+    let text = "[executor]\ncommand = [\"sh\", \"-c\", \"true\"]\nnice = -5\nlimits = { nofile = \"unlimited\" }\n";
+    fs::write(sandbox.path().join("own.toml"), text).unwrap();
+    let mut run = Command::new(minion());
+    run.args(["supervise", "--config=own.toml", "--cgroup-attach=off"]).current_dir(sandbox.path());
+    let output = run.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code() == Some(0), fine, "{check} {output:?}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub use placed::{Fault, Problem};
 pub use plan::plan;
 pub use print::{Printed, print};
 pub use schema::schema;
+pub use value::resource_name;
 
 use crate::mesos::secret;
 use crate::task::spec::LogSettings;

@@ -1,7 +1,7 @@
 //! What `--check` prints: each task as it would be started, defaults included, in the order of the start.
 
 use super::order;
-use super::value::RESOURCES;
+use super::value::resource_name;
 use super::{Context, Keeping, Loaded, layered};
 use crate::hyperkube::duration::GoDuration;
 use crate::mesos::secret;
@@ -130,7 +130,7 @@ fn limits(task: &TaskSpec) -> String {
     }
     let number = |limit: Option<u64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
     let one = |limit: &crate::task::spec::ResourceLimit| {
-        let name = RESOURCES.iter().find(|(_, resource)| *resource == limit.resource).map_or("?", |(name, _)| name);
+        let name = resource_name(limit.resource);
         format!("{name} {}:{}", number(limit.soft), number(limit.hard))
     };
     task.attributes.limits.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -118,6 +118,11 @@ pub(super) const RESOURCES: [(&str, u32); 16] = [
     ("stack", libc::RLIMIT_STACK),
 ];
 
+/// The name of a resource by its number.
+pub fn resource_name(resource: u32) -> &'static str {
+    RESOURCES.iter().find(|(_, number)| *number == resource).map_or("?", |(name, _)| name)
+}
+
 /// The limits of a table: a number for both, or `soft:hard`, with `unlimited` for none.
 pub(super) fn limits(node: Node<'_>) -> Result<Vec<ResourceLimit>, Wrong> {
     let mut limits = Vec::new();

@@ -4,9 +4,9 @@
 //! made beside, when the first children have started. A set-up that fails says why in its one line.
 
 use minion::cli::CommonOptions;
-use minion::config::{Keeping, Loaded, layered};
+use minion::config::{Keeping, Loaded, layered, resource_name};
 use minion::inspect::doctor::{self, Check, Children, Depth, Health, LogBound, Subject};
-use minion::task::spec::{LogSettings, StdoutMode};
+use minion::task::spec::{LogSettings, StdoutMode, TaskSpec};
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Checks {
                     told: true,
                 }
             } else {
-                programs(loaded)
+                tasks(loaded)
             },
         })
     }
@@ -65,9 +65,17 @@ impl Checks {
     }
 }
 
-/// The program of each task.
-pub(crate) fn programs(loaded: &Loaded) -> Children {
-    Children::Programs(loaded.tasks.iter().map(|task| (task.name.clone(), task.program.clone())).collect())
+/// The program of each task, and what it is to be born with.
+pub(crate) fn tasks(loaded: &Loaded) -> Children {
+    let task = |task: &TaskSpec| doctor::Task {
+        name: task.name.clone(),
+        program: task.program.clone(),
+        uid: task.attributes.user.as_ref().map(|user| user.uid),
+        nice: task.attributes.nice,
+        oom_score_adj: task.attributes.oom_score_adj,
+        limits: task.attributes.limits.iter().map(|of| (resource_name(of.resource), of.resource, of.hard)).collect(),
+    };
+    Children::Tasks(loaded.tasks.iter().map(task).collect())
 }
 
 /// What each log may take: a stdout of its own is a log of its own.

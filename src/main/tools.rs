@@ -44,7 +44,7 @@ fn supervised(options: &DoctorOptions) -> (Children, Vec<LogBound>, Option<Durat
         SuperviseOptions { config: config.clone(), command: command.clone(), common, ..SuperviseOptions::default() };
     match super::front::configured(&told) {
         Err(refused) => (Children::Refused(refused.lines), Vec::new(), None),
-        Ok(loaded) => (checks::programs(&loaded), checks::logs(&loaded), loaded.grace),
+        Ok(loaded) => (checks::tasks(&loaded), checks::logs(&loaded), loaded.grace),
     }
 }
 

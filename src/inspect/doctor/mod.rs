@@ -4,6 +4,7 @@
 //! changes anything.
 
 mod access;
+mod attributes;
 mod cgroups;
 mod elf;
 mod kernel;
@@ -54,10 +55,27 @@ pub enum Children {
         /// Whether it was named: then `minion run` is meant.
         told: bool,
     },
-    /// Those of `minion supervise`: tasks and their programs.
-    Programs(Vec<(String, PathBuf)>),
+    /// Those of `minion supervise`.
+    Tasks(Vec<Task>),
     /// Nothing, because the file or the command is wrong: a line each.
     Refused(Vec<String>),
+}
+
+/// One task of `minion supervise`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// The file to execute.
+    pub program: PathBuf,
+    /// The user that it is to be; None is minion's own.
+    pub uid: Option<u32>,
+    /// Its nice value.
+    pub nice: Option<i32>,
+    /// Its `oom_score_adj`.
+    pub oom_score_adj: Option<i32>,
+    /// Its limits: the name of the resource, its number, the hard limit, where None is unlimited.
+    pub limits: Vec<(&'static str, u32, Option<u64>)>,
 }
 
 /// What a log may take.
@@ -160,6 +178,9 @@ pub fn examine(subject: &Subject<'_>) -> Vec<Check> {
     checks.extend(mounts::all(here));
     checks.extend(sandbox::all(subject, &environment, &directory));
     checks.extend(programs::all(&subject.children, subject.variable("PATH")));
+    if let (Children::Tasks(tasks), Seen::Known(status)) = (&subject.children, &status) {
+        checks.extend(attributes::all(tasks, &attributes::Own::read(status)));
+    }
     match subject.depth {
         Depth::Quick => {}
         Depth::Full => checks.extend([leftovers::socket(), leftovers::processes()]),

@@ -2,7 +2,7 @@
 
 use super::access::is_executable;
 use super::elf::{self, Program};
-use super::{Check, Children};
+use super::{Check, Children, Task};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -47,8 +47,9 @@ pub(super) fn all(children: &Children, path: Option<&OsStr>) -> Vec<Check> {
                 "minion run needs one: --km-binary names it. minion supervise does not: --config names its file";
             vec![in_path(path), Check::warn("km", why, remedy)]
         }
-        Children::Programs(tasks) => {
-            tasks.iter().map(|(task, file)| program("task", &format!("{task}: {}", file.display()), file)).collect()
+        Children::Tasks(tasks) => {
+            let file = |task: &Task| format!("{}: {}", task.name, task.program.display());
+            tasks.iter().map(|task| program("task", &file(task), &task.program)).collect()
         }
         Children::Refused(lines) => {
             let remedy = "minion supervise would not start: see its --check";
