@@ -5,6 +5,7 @@
 mod common;
 
 use ::minion::rehearsal::{Agent, Builder, Container};
+use common::fifo::Lines;
 use common::look::{Looked, commands, paste};
 use common::{CgroupGuard, DEADLINE, minion, proc, unified, wait_dead, wait_readable};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,7 +15,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -264,6 +265,45 @@ fn cgroups_without_a_process_or_without_a_launcher_are_leftovers() {
     assert_eq!(leftover[0]["cgroup"], format!("/sys/fs/cgroup/memory/{}{id}", both.name()));
 }
 
+/// The view on a terminal of 12 rows, in a shell that then says how it ended and how the terminal is.
+fn watch(root: &str) -> (Child, Lines) {
+    let command =
+        format!("stty rows 12 cols 100; {} containers --watch --root {root}; echo code $?; stty -a", minion());
+    let mut script = Command::new("script");
+    script.args(["-qefc", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = script.spawn().unwrap();
+    let lines = Lines::of(child.stdout.take().unwrap().into());
+    (child, lines)
+}
+
+#[test]
+fn watch_scrolls_through_more_containers_than_fit() {
+    need!("root", "v1", "script");
+    let guard = CgroupGuard::new(&["/sys/fs/cgroup/freezer"], "/");
+    for number in 10..30 {
+        let id = format!("000000{number}-0000-4000-8000-000000000000");
+        fs::create_dir(Path::new("/sys/fs/cgroup/freezer").join(guard.name()).join(id)).unwrap();
+    }
+    let (mut child, mut lines) = watch(guard.name());
+    let mut typed = |keys: &[u8]| child.stdin.as_mut().unwrap().write_all(keys).unwrap();
+    lines.next_with("1 to 8 of 20, ");
+    for (keys, shown, first) in [
+        (&b"\x1b[B"[..], "2 to 9 of 20, ", "00000011"),
+        (b"\x1b[6~", "10 to 17 of 20, ", "00000019"),
+        (b"\x1b[6~", "13 to 20 of 20, ", "00000022"),
+        (b"k", "12 to 19 of 20, ", "00000021"),
+        (b"g", "1 to 8 of 20, ", "00000010"),
+    ] {
+        typed(keys);
+        lines.next_with(first);
+        lines.next_with(shown);
+    }
+    typed(b"q");
+    lines.next_with("code 0");
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn watch_draws_on_a_screen_of_its_own_until_a_key_and_leaves_the_terminal_as_it_was() {
     need!("root", "v1");
@@ -273,13 +313,8 @@ fn watch_draws_on_a_screen_of_its_own_until_a_key_and_leaves_the_terminal_as_it_
     let root = root();
     let agent = builder(&root).start().unwrap();
     let (container, _) = launch(&agent);
+    let (mut child, mut lines) = watch(&root);
     // The keys wait in the terminal: sort by memory, then quit.
-    let command =
-        format!("stty rows 12 cols 100; {} containers --watch --root {root}; echo code $?; stty -a", minion());
-    let mut script = Command::new("script");
-    script.args(["-qefc", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = script.spawn().unwrap();
-    let mut lines = common::fifo::Lines::of(child.stdout.take().unwrap().into());
     lines.next_with(&container.id()[..8]);
     child.stdin.as_mut().unwrap().write_all(b"mq").unwrap();
     lines.next_with("code 0");

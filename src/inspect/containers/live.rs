@@ -33,7 +33,7 @@ pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
     let mut signals = Signals::take_over()?;
     let mut terminal = Terminal::open()?;
     let told = root.map_or_else(|| "minion containers".to_owned(), command::containers);
-    let mut view = View { order, history: History::default(), last: None, told };
+    let mut view = View { order, history: History::default(), last: None, first: 0, told };
     let mut next = Instant::now();
     loop {
         if Instant::now() >= next {
@@ -57,7 +57,7 @@ pub fn watch(root: Option<&str>, order: Order) -> Result<()> {
                 _ => return Ok(()),
             }
         }
-        if !view.obeys(&keys(stdin)?) {
+        if !view.obeys(&keys(stdin)?, &screen) {
             return Ok(());
         }
     }
@@ -79,27 +79,95 @@ fn keys(stdin: impl std::os::fd::AsFd) -> Result<Vec<u8>> {
     }
 }
 
+/// What a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Quit,
+    Sort(Order),
+    /// So many rows down.
+    Rows(isize),
+    /// So many screens down.
+    Screens(isize),
+    Top,
+    Bottom,
+}
+
+/// The meanings of what a terminal sends; whatever has none is left out. (`console_codes(4)`: `ESC [ 6 ~` and the like.)
+fn meanings(mut bytes: &[u8]) -> Vec<Key> {
+    let mut keys = Vec::new();
+    while let [first, rest @ ..] = bytes {
+        let (key, behind) = match (first, rest) {
+            (0x1b, [b'[' | b'O', sequence @ ..]) => {
+                let end =
+                    sequence.iter().position(|byte| (0x40..0x7f).contains(byte)).map_or(sequence.len(), |at| at + 1);
+                (special(&sequence[..end]), &sequence[end..])
+            }
+            (byte, rest) => (plain(*byte), rest),
+        };
+        keys.extend(key);
+        bytes = behind;
+    }
+    keys
+}
+
+fn plain(byte: u8) -> Option<Key> {
+    Some(match byte {
+        b'q' | b'Q' | 3 | 4 => Key::Quit,
+        b'i' => Key::Sort(Order::Id),
+        b'p' => Key::Sort(Order::Pids),
+        b'm' => Key::Sort(Order::Memory),
+        b'c' => Key::Sort(Order::Cpu),
+        b'o' => Key::Sort(Order::Oom),
+        b'j' => Key::Rows(1),
+        b'k' => Key::Rows(-1),
+        b' ' => Key::Screens(1),
+        b'b' => Key::Screens(-1),
+        b'g' => Key::Top,
+        b'G' => Key::Bottom,
+        _ => return None,
+    })
+}
+
+fn special(sequence: &[u8]) -> Option<Key> {
+    Some(match sequence {
+        b"A" => Key::Rows(-1),
+        b"B" => Key::Rows(1),
+        b"5~" => Key::Screens(-1),
+        b"6~" => Key::Screens(1),
+        b"H" | b"1~" => Key::Top,
+        b"F" | b"4~" => Key::Bottom,
+        _ => return None,
+    })
+}
+
 struct View {
     order: Order,
     history: History,
     last: Option<Survey>,
+    /// The first container that is shown, of those in order.
+    first: usize,
     /// The command that tells the findings.
     told: String,
 }
 
 impl View {
     /// Whether to go on.
-    fn obeys(&mut self, keys: &[u8]) -> bool {
-        for key in keys {
-            self.order = match key {
-                b'q' | b'Q' | 3 | 4 => return false,
-                b'i' => Order::Id,
-                b'p' => Order::Pids,
-                b'm' => Order::Memory,
-                b'c' => Order::Cpu,
-                b'o' => Order::Oom,
-                _ => self.order,
-            };
+    fn obeys(&mut self, keys: &[u8], screen: &Screen) -> bool {
+        let page = rows(screen);
+        let count = self.last.as_ref().map_or(0, |survey| survey.containers.len());
+        for key in meanings(keys) {
+            self.first = match key {
+                Key::Quit => return false,
+                Key::Sort(order) => {
+                    self.order = order;
+                    0
+                }
+                Key::Rows(by) => self.first.saturating_add_signed(by),
+                Key::Screens(by) => self.first.saturating_add_signed(by.saturating_mul(page.cast_signed())),
+                Key::Top => 0,
+                Key::Bottom => count,
+            }
+            .min(count.saturating_sub(page));
         }
         if let Some(survey) = &mut self.last {
             survey.sort(self.order);
@@ -109,13 +177,14 @@ impl View {
 
     /// What fits on the screen.
     fn frame(&self, screen: &Screen) -> String {
-        let rows = screen.height().unwrap_or(usize::MAX);
         let Some(survey) = &self.last else { return String::new() };
         let flagged = survey.flagged();
         let width = if screen.width() >= 120 { 16 } else { 6 };
         let mut table = Table::new(&COLUMNS);
-        // The headline, the headings, and two lines at the end.
-        for container in survey.containers.iter().take(rows.saturating_sub(4)) {
+        let all = survey.containers.len();
+        // Some may have gone since a key was pressed.
+        let first = self.first.min(all.saturating_sub(rows(screen)));
+        for container in survey.containers.iter().skip(first).take(rows(screen)) {
             let past = self.history.of(container);
             let mut cells = row(container, past, width);
             cells.push(state(flagged.get(container.id.as_str()).copied()));
@@ -123,10 +192,12 @@ impl View {
         }
         let mut out = survey.headline() + &table.render(screen);
         let warned = survey.findings.len();
-        let keys = "sort: i id  p pids  m memory  c cpu  o oom     q quit";
+        let keys = "sort: i id  p pids  m memory  c cpu  o oom   up, down, PgUp, PgDn   q quit";
+        let last = all.min(first.saturating_add(rows(screen)));
+        let part = if last - first < all { format!("{} to {last} of {all}, ", first + 1) } else { String::new() };
         let _ = write!(
             out,
-            "{}\n{}",
+            "{part}{}\n{}",
             unit::counted(warned, "finding", "findings")
                 + &if warned > 0 {
                     format!(": {} tells {}", self.told, if warned == 1 { "it" } else { "them" })
@@ -137,6 +208,11 @@ impl View {
         );
         out
     }
+}
+
+/// How many containers fit: the headline, the headings, and two lines at the end are there too.
+fn rows(screen: &Screen) -> usize {
+    screen.height().map_or(usize::MAX >> 1, |height| height.saturating_sub(4).max(1))
 }
 
 const COLUMNS: [Column; 9] = [
@@ -213,5 +289,26 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_understood_also_when_they_come_together() {
+        let all = meanings(b"m\x1b[B\x1b[6~\x1bOH\x1b[1;5C\x1b[4~x j\x1b");
+        let expected = [
+            Key::Sort(Order::Memory),
+            Key::Rows(1),
+            Key::Screens(1),
+            Key::Top,
+            Key::Bottom,
+            Key::Screens(1),
+            Key::Rows(1),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(meanings(b"\x1b[q\x03"), [Key::Quit], "the letter is part of a sequence");
     }
 }
