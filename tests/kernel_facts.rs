@@ -182,10 +182,12 @@ fn subreaper() {
 }
 
 fn an_environment_is_seen_amid_an_exec_too() {
-    // A shell that does nothing but execute itself. What is more than one read of the file is cut short at times, too.
-    for padding in ["x".to_owned(), "x".repeat(3 * 4096)] {
+    // A shell that does nothing but execute itself: with little, with more than a page, which some reads would find cut, and
+    // with many variables, which an exec counts when the arguments are there already.
+    for (padding, many) in [("x".to_owned(), 0), ("x".repeat(3 * 4096), 0), ("x".to_owned(), 3000)] {
         let mut shell = Command::new("sh");
         shell.args(["-c", "exec sh -c \"$SCRIPT\""]).env("SCRIPT", "exec sh -c \"$SCRIPT\"").env("PADDING", &padding);
+        shell.envs((0..many).map(|number| (format!("A{number}"), "x")));
         let mut shell = shell.env("ZZ_MARK", "here").spawn().unwrap();
         let pid = i32::try_from(shell.id()).unwrap();
         let last = |text: Vec<u8>| text.split(|byte| *byte == 0).any(|entry| entry == b"ZZ_MARK=here");
@@ -193,7 +195,12 @@ fn an_environment_is_seen_amid_an_exec_too() {
         while hidden < 20 {
             assert!(Instant::now() < deadline, "amid an exec only {hidden} times");
             hidden += u32::from(!last(fs::read(format!("/proc/{pid}/environ")).unwrap()));
-            assert_eq!(tree::start_variable(pid, "ZZ_MARK", DEADLINE), StartVariable::Value(b"here".to_vec()));
+            // Who does not wait is never told that a variable is not there.
+            assert_ne!(tree::start_variable(pid, "ZZ_MARK", Instant::now()), StartVariable::Unset);
+            assert_eq!(
+                tree::start_variable(pid, "ZZ_MARK", Instant::now() + DEADLINE),
+                StartVariable::Value(b"here".to_vec())
+            );
         }
         shell.kill().unwrap();
         shell.wait().unwrap();
@@ -202,7 +209,11 @@ fn an_environment_is_seen_amid_an_exec_too() {
         assert!(wait_dead(i32::try_from(dead.id()).unwrap(), Instant::now() + DEADLINE));
         let began = Instant::now();
         // Newer kernels say ESRCH.
-        assert_eq!(tree::start_environment(i32::try_from(dead.id()).unwrap(), 2 * DEADLINE).unwrap_or_default(), b"");
+        assert_eq!(
+            tree::start_environment(i32::try_from(dead.id()).unwrap(), Instant::now() + 2 * DEADLINE)
+                .unwrap_or_default(),
+            b""
+        );
         assert!(began.elapsed() < DEADLINE);
         dead.wait().unwrap();
     }

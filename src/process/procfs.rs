@@ -17,7 +17,7 @@ pub fn descriptor(fd: RawFd) -> PathBuf {
 }
 
 /// What one read asks for.
-pub const PIECE: usize = 4096;
+const PIECE: usize = 4096;
 
 /// The whole text of a file whose size the kernel does not tell.
 ///
@@ -47,6 +47,22 @@ pub fn read_piece(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
         match rustix::io::read(&file, spare_capacity(&mut text)) {
             Ok(count) if count < room => return Ok(text),
             Ok(_) => text.reserve(text.len()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A file that is made anew by each read, out of what may be another thing by then: `environ` belongs to the memory that a
+/// process had when it was opened, and after its exec there is none. One read is of one moment. [KF-82]
+pub fn read_at_once(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut room = PIECE;
+    loop {
+        let file = openat(CWD, path.as_ref(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut text = Vec::with_capacity(room);
+        match rustix::io::read(&file, spare_capacity(&mut text)) {
+            Ok(_) if text.len() == text.capacity() => room = text.capacity() * 4,
+            Ok(_) => return Ok(text),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -34,6 +34,9 @@ pub struct Process {
     pub executed: bool,
     /// Whether it is a thread of the kernel.
     pub is_kernels: bool,
+    /// Whether it is amid an exec: it has its new memory, and not all is there. Never for a stranger's, of whom that is not
+    /// told. [KF-82]
+    pub is_loading: bool,
 }
 
 /// `PF_KTHREAD`.
@@ -59,7 +62,10 @@ impl Process {
         // Behind the terminal and its foreground group.
         let flags: u32 = fields.nth(2)?.parse().ok()?;
         let (executed, is_kernels) = (flags & FORKED_ONLY == 0, flags & KERNELS != 0);
-        Some(Self { pid, parent, group, session, state, executed, is_kernels })
+        // Where the program's text begins: the last thing that an exec sets. Zero too without memory.
+        let text: u64 = fields.nth(16)?.parse().ok()?;
+        let is_loading = text == 0 && !is_kernels && state != b'Z' && state != b'X';
+        Some(Self { pid, parent, group, session, state, executed, is_kernels, is_loading })
     }
 
     /// A zombie is dead already; only its parent can do anything about it.
@@ -180,11 +186,18 @@ impl StartVariable {
 }
 
 /// An exec takes a fraction of that, also on a busy machine.
-pub const EXEC: Duration = Duration::from_millis(100);
+const EXEC: Duration = Duration::from_millis(100);
+/// So many looks at an environment that is empty, though no exec hides it, say that it is.
+const LOOKS: u32 = 3;
+
+/// By then an exec that goes on now is through.
+pub fn exec_end() -> Instant {
+    Instant::now() + EXEC
+}
 
 /// Looks for a variable in the environment that a process was started with, as [`start_environment`] finds it.
-pub fn start_variable(pid: i32, name: &str, patience: Duration) -> StartVariable {
-    let environment = start_environment(pid, patience).unwrap_or_default();
+pub fn start_variable(pid: i32, name: &str, until: Instant) -> StartVariable {
+    let environment = start_environment(pid, until).unwrap_or_default();
     if environment.is_empty() {
         return StartVariable::Hidden;
     }
@@ -198,30 +211,26 @@ pub fn start_variable(pid: i32, name: &str, patience: Duration) -> StartVariable
 /// `/proc/<pid>/environ`, entries that end with a zero byte each. Empty, or ESRCH on newer kernels, for a zombie and a thread
 /// of the kernel.
 ///
-/// Amid an exec a process has none that could be seen, and an exec between two reads of the file cuts it short. [KF-82] So
-/// it is read again then, for as long as `patience`; with none, what may be hidden is empty.
-pub fn start_environment(pid: i32, patience: Duration) -> io::Result<Vec<u8>> {
-    let file = format!("/proc/{pid}/environ");
-    let mut text = procfs::read_piece(&file)?;
-    let deadline = Instant::now() + patience;
-    while text.is_empty() || text.len() >= procfs::PIECE {
-        let is_amid_exec = text.is_empty() && is_amid_exec(pid);
-        let again = procfs::read_piece(&file)?;
-        if (again == text && !is_amid_exec) || Instant::now() >= deadline {
-            return Ok(again);
+/// Amid an exec a process has none that could be seen. [KF-82] That is waited for until then; who cannot wait gives the
+/// moment that it is, and what is hidden is empty. Who asks for many gives them all one end.
+pub fn start_environment(pid: i32, until: Instant) -> io::Result<Vec<u8>> {
+    let mut looks = 0;
+    loop {
+        let text = procfs::read_at_once(format!("/proc/{pid}/environ"))?;
+        looks += 1;
+        if !text.is_empty() {
+            return Ok(text);
         }
-        text = again;
-        if is_amid_exec && text.is_empty() {
-            await_death(Some(pid));
+        let Ok(process) = Process::read(pid) else { return Ok(text) };
+        let is_dead_or_kernels = process.is_zombie() || process.is_kernels;
+        let is_sure = if process.is_loading { Instant::now() >= until } else { looks >= LOOKS };
+        if is_dead_or_kernels || is_sure {
+            return Ok(text);
+        }
+        if process.is_loading {
+            await_death(Some(pid), EXEC / 100);
         }
     }
-    Ok(text)
-}
-
-/// No arguments either, and neither dead nor the kernel's: it has the new memory, and nothing is in it yet.
-fn is_amid_exec(pid: i32) -> bool {
-    procfs::read_piece(format!("/proc/{pid}/cmdline")).is_ok_and(|text| text.is_empty())
-        && Process::read(pid).is_ok_and(|process| !process.is_zombie() && !process.is_kernels)
 }
 
 /// Signals a descendant by its number, without hitting a stranger: its own parent may have reaped it and the number been
@@ -254,7 +263,7 @@ pub fn kill_all(deadline: Instant) -> bool {
         if Instant::now() > deadline {
             return false;
         }
-        await_death(alive.first().copied());
+        await_death(alive.first().copied(), Duration::from_millis(5));
     }
 }
 
@@ -262,9 +271,9 @@ fn is_alive(pid: i32) -> bool {
     Process::read(pid).is_ok_and(|process| !process.is_zombie())
 }
 
-/// For some milliseconds at most: it may be one that cannot die now. Without one, those that it takes to show itself.
-fn await_death(pid: Option<i32>) {
-    let limit = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+/// For less than a second: it may be one that cannot die now. Without one, for as long as it may take to show itself.
+fn await_death(pid: Option<i32>, limit: Duration) {
+    let limit = Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
     let pidfd = pid.and_then(|pid| Pidfd::open(pid).ok());
     let _ = match &pidfd {
         Some(pidfd) => poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&limit)),
@@ -292,14 +301,19 @@ mod tests {
 
     #[test]
     fn a_stat_line_is_read_behind_the_last_parenthesis() {
-        let line = b"42 (a) R (b) S 7 40 39 0 -1 4194560";
+        let line = |flags: u32, text: u64| {
+            format!(
+                "42 (a) R (b) S 7 40 39 0 -1 {flags} 5 0 0 0 1 2 0 0 20 0 1 0 77 4096 9 18446744073709551615 {text} 1 1"
+            )
+        };
+        let parse = |flags, text| Process::parse(line(flags, text).as_bytes());
+        let (executed, is_kernels, is_loading) = (true, false, false);
         let process =
-            Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S', executed: true, is_kernels: false };
-        assert_eq!(Process::parse(line), Some(process));
-        let forked = b"42 (a) R (b) S 7 40 39 0 -1 4194368 0 0";
-        assert_eq!(Process::parse(forked), Some(Process { executed: false, ..process }));
-        let kernels = b"42 (a) R (b) S 7 40 39 0 -1 2129984 0 0";
-        assert_eq!(Process::parse(kernels), Some(Process { executed: false, is_kernels: true, ..process }));
+            Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S', executed, is_kernels, is_loading };
+        assert_eq!(parse(0x40_0100, 4096), Some(process));
+        assert_eq!(parse(0x40_0040, 4096), Some(Process { executed: false, ..process }));
+        assert_eq!(parse(0x40_0100, 0), Some(Process { is_loading: true, ..process }));
+        assert_eq!(parse(0x20_0040, 0), Some(Process { executed: false, is_kernels: true, ..process }));
         assert_eq!(Process::parse(b"42 (a"), None);
         assert_eq!(Process::parse(b""), None);
         assert_eq!(Process::parse(b"42 (a) S 7"), None);

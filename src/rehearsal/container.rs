@@ -231,7 +231,7 @@ impl Container {
         let session = (!self.reaped).then(|| self.pid());
         let is_ours = |pid: i32| {
             members.contains(&pid)
-                || SANDBOX.iter().any(|name| tree::start_variable(pid, name, tree::EXEC).is(sandbox))
+                || SANDBOX.iter().any(|name| tree::start_variable(pid, name, tree::exec_end()).is(sandbox))
                 || (session.is_some() && tree::Process::read(pid).map(|process| process.session).ok() == session)
         };
         // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]

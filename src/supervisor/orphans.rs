@@ -49,7 +49,7 @@ impl Owners {
         let until = match before {
             Some(known @ (Owner::Task(_) | Owner::Nobody)) => return known,
             Some(Owner::Undecided { until }) => until,
-            None => Instant::now() + tree::EXEC,
+            None => tree::exec_end(),
         };
         let owner = match owner(slots, pid, until) {
             Owner::Undecided { until } if until <= Instant::now() => Owner::Nobody,
@@ -225,7 +225,7 @@ fn owner(slots: &[Slot], pid: i32, until: Instant) -> Owner {
         let task = slots.iter().position(|slot| slot.run.as_ref().is_some_and(matches));
         task.map_or(Owner::Nobody, Owner::Task)
     };
-    let variable = tree::start_variable(pid, MARKER, Duration::ZERO);
+    let variable = tree::start_variable(pid, MARKER, Instant::now());
     if let StartVariable::Value(marker) = variable {
         return of(&|run| run.marker.as_bytes() == marker);
     }

@@ -53,7 +53,7 @@ pub fn alive_with(entry: &str) -> Vec<(i32, String)> {
 
 fn carries(pid: i32, entry: &[u8]) -> bool {
     // Also amid its exec. [KF-82]
-    let environment = tree::start_environment(pid, tree::EXEC).unwrap_or_default();
+    let environment = tree::start_environment(pid, tree::exec_end()).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|one| one == entry)
 }
 

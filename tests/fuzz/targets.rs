@@ -152,13 +152,14 @@ fn stat_lines(data: &[u8]) {
     if let Some(process) = Process::parse(data) {
         // A name with everything in it that a line has does not move the fields.
         let line = format!(
-            "{} (a) R (\n) {} {} {} {} 0 -1 {}",
+            "{} (a) R (\n) {} {} {} {} 0 -1 {} 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0 {}",
             process.pid,
             char::from(process.state),
             process.parent,
             process.group,
             process.session,
-            u32::from(!process.executed) * 0x40 + u32::from(process.is_kernels) * 0x20_0000
+            u32::from(!process.executed) * 0x40 + u32::from(process.is_kernels) * 0x20_0000,
+            u32::from(!process.is_loading)
         );
         if process.state.is_ascii() && process.state != b' ' && process.state != b')' {
             assert_eq!(Process::parse(line.as_bytes()), Some(process), "{line}");

@@ -129,7 +129,9 @@ fn socket_of(pid: i32) -> Option<(u64, u64)> {
 }
 
 fn container(pid: i32) -> Option<String> {
-    let StartVariable::Value(directory) = tree::start_variable(pid, "MESOS_DIRECTORY", tree::EXEC) else { return None };
+    let StartVariable::Value(directory) = tree::start_variable(pid, "MESOS_DIRECTORY", tree::exec_end()) else {
+        return None;
+    };
     let directory = PathBuf::from(OsString::from_vec(directory));
     Some(directory.file_name()?.to_string_lossy().into_owned())
 }

@@ -35,7 +35,7 @@ pub(super) enum Seen {
 impl Owner {
     /// Reads `/proc/<pid>/environ`.
     pub(super) fn of(pid: i32) -> Seen {
-        match tree::start_environment(pid, tree::EXEC) {
+        match tree::start_environment(pid, tree::exec_end()) {
             Ok(text) if text.is_empty() => Seen::Nothing,
             Ok(text) => Seen::Owner(Self::parse(&text)),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Seen::Denied,

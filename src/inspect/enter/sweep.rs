@@ -16,14 +16,14 @@ pub(super) fn end_all(mark: Option<&[u8]>) -> Vec<Error> {
     let children = Children::open();
     loop {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
-        let marked = mark.map(carriers).unwrap_or_default();
+        let marked = mark.map(|mark| carriers(mark, deadline)).unwrap_or_default();
         let pidfds: Vec<Pidfd> = below.iter().chain(&marked).filter_map(|pid| Pidfd::open(*pid).ok()).collect();
         for pid in &below {
             signal_descendant(*pid, &[libc::SIGKILL]);
         }
         for pidfd in &pidfds {
             // The pidfd came first, then the proof: a number may be given away in between.
-            if mark.is_some_and(|mark| carries(pidfd.pid(), mark)) {
+            if mark.is_some_and(|mark| carries(pidfd.pid(), mark, deadline)) {
                 let _ = pidfd.signal(libc::SIGKILL);
             }
         }
@@ -50,12 +50,12 @@ fn dies(pidfd: &Pidfd, deadline: Instant) -> bool {
     poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&left)).is_ok_and(|ready| ready > 0)
 }
 
-fn carriers(mark: &[u8]) -> Vec<i32> {
-    procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| carries(*pid, mark)).collect()
+fn carriers(mark: &[u8], until: Instant) -> Vec<i32> {
+    procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| carries(*pid, mark, until)).collect()
 }
 
 /// A zombie has no environment any more.
-fn carries(pid: i32, mark: &[u8]) -> bool {
-    let environment = tree::start_environment(pid, tree::EXEC).unwrap_or_default();
+fn carries(pid: i32, mark: &[u8], until: Instant) -> bool {
+    let environment = tree::start_environment(pid, until).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|entry| entry == mark)
 }

@@ -36,7 +36,7 @@ impl Target {
             return Err(is_dead());
         }
         let status = procfs::read_piece(format!("/proc/{pid}/status")).during("look at", process())?;
-        let environ = tree::start_environment(pid, tree::EXEC).during("read the environment of", process())?;
+        let environ = tree::start_environment(pid, tree::exec_end()).during("read the environment of", process())?;
         let variable = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
             Some((OsStr::from_bytes(&entry[..at]).to_owned(), OsStr::from_bytes(&entry[at + 1..]).to_owned()))

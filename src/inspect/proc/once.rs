@@ -26,7 +26,7 @@ impl Once {
     /// The environment that a process was started with; amid its exec it is waited for.
     pub(in crate::inspect) fn environment(&self, pid: i32) -> Seen<Vec<u8>> {
         self.read(super::path(pid, "environ"), |path| {
-            tree::start_environment(pid, tree::EXEC).map_or_else(|error| Seen::not(path, &error), Seen::Known)
+            tree::start_environment(pid, tree::exec_end()).map_or_else(|error| Seen::not(path, &error), Seen::Known)
         })
     }
 
