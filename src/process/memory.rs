@@ -26,9 +26,11 @@ impl LeftOut {
     /// Has the forks from now on leave out the heap as it is. `madvise(MADV_DONTFORK)`.
     ///
     /// A child would get a copy of its page tables, take it down at its exec, and each page of it that we write next is copied
-    /// because of that child. [KF-189] What malloc has mapped by itself, large pieces, is not in it.
+    /// because of that child. [KF-189] What malloc has mapped by itself, large pieces, is not in it, and what shrank and grew
+    /// again to the same end since is copied until the end moves.
     pub(super) fn update(&mut self) {
-        // SAFETY: sbrk(0) changes nothing and tells the end of the heap.
+        // SAFETY: sbrk(0) changes nothing and tells the end of the heap; one that another thread moves at this moment is where
+        // it was or will be, and madvise refuses a range that is not there.
         let end = unsafe { libc::sbrk(0) } as usize;
         if end == self.until {
             return;

@@ -228,6 +228,7 @@ impl Launcher {
             Error::io("fork for", path.display(), cause)
                 .hint("pids.max of the container, RLIMIT_NPROC or memory is used up")
         })?;
+        block.trim();
         // The child is ours and unreaped: its number is pinned until we reap it.
         match Pidfd::open(pid) {
             Ok(pidfd) => Ok(Gated { pidfd, gate, report: Report { fd: report, path: path.clone() } }),

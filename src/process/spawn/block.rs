@@ -89,6 +89,13 @@ impl Block {
         Ok(start)
     }
 
+    /// Lets go of what a program of unusual size has taken.
+    pub(super) fn trim(&mut self) {
+        if self.mapping.is_some_and(|(_, length)| length > LEAST) {
+            self.unmap();
+        }
+    }
+
     fn unmap(&mut self) {
         if let Some((start, length)) = self.mapping.take() {
             // SAFETY: by the invariant it is our mapping, and no image borrows us.
@@ -148,6 +155,8 @@ mod tests {
             assert_eq!(read(env), ["A=1=2", "EMPTY=", &format!("LONG={long}")]);
             assert_eq!((image.file, image.directory), (c"./a km", Some(c"/w")));
             assert_eq!(image.groups, [3, 4].map(Gid::from_raw));
+            block.trim();
+            assert!(block.mapping.is_none_or(|(_, length)| length == LEAST));
         }
         let bare = Program::new(Path::new("/bin/true"), &[], &[]).unwrap();
         let image = block.lay_out(&bare).unwrap();

@@ -7,7 +7,6 @@ use super::{Stdio, Step};
 use crate::process::startup::close_range_on_exec;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::SigSet;
-use nix::unistd::ForkResult;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Gid, Pid, Signal, Uid, chdir, getppid, set_parent_process_death_signal, setpgid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -37,12 +36,18 @@ pub(super) struct User<'a> {
     pub(super) namespace: Option<BorrowedFd<'a>>,
 }
 
-/// `fork`: the child runs the plan and never returns, the parent gets its pid.
+/// The kernel's fork: the child runs the plan and never returns, the parent gets its pid.
+///
+/// Not the C library's, which has the child tidy up for it: open files, caches, the stacks of other threads, much of it on the
+/// heap that may not be there. [KF-189]
 pub(super) fn fork(plan: &Plan<'_>) -> io::Result<i32> {
-    // SAFETY: the child calls `run` alone, which keeps to async-signal-safe calls and never returns.
-    match unsafe { nix::unistd::fork() }? {
-        ForkResult::Parent { child } => Ok(child.as_raw()),
-        ForkResult::Child => run(plan),
+    let (signal, none) = (libc::c_long::from(libc::SIGCHLD), libc::c_long::from(0));
+    // SAFETY: without a stack of its own and without flags the child is a copy, as of any fork. It calls `run` alone, which
+    // keeps to system calls and never returns.
+    match unsafe { libc::syscall(libc::SYS_clone, signal, none, none, none, none) } {
+        0 => run(plan),
+        -1 => Err(io::Error::last_os_error()),
+        pid => i32::try_from(pid).map_err(io::Error::other),
     }
 }
 
