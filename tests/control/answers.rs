@@ -106,6 +106,9 @@ fn events_end_when_their_reader_is_gone_although_nothing_happens() {
         assert!(asked.elapsed() < DEADLINE);
         asker.ask(r#"{"minion":1,"request":"signal","task":"proxy","signal":"CONT"}"#);
     }
+    // One more, behind which it has nothing to write.
+    asker.ask(r#"{"minion":1,"request":"signal","task":"proxy","signal":"WINCH"}"#);
+    lines.next_with("SIGWINCH");
     drop(lines);
     // The end of its stderr is its own end.
     if !wait_readable(reader.stderr.as_ref().unwrap(), Instant::now() + DEADLINE) {
