@@ -114,7 +114,7 @@ fn check(options: &cli::SuperviseOptions) -> u8 {
 }
 
 fn refuse(refused: &front::Refused) -> u8 {
-    refused.lines.iter().for_each(|line| complain(line));
+    refused.lines.iter().for_each(complain);
     refused.code as u8
 }
 
@@ -122,7 +122,9 @@ fn print_config(options: &cli::RunOptions) -> u8 {
     match front::print_config(options) {
         Ok((text, told)) => {
             let code = tell(&text, 0);
-            told.iter().for_each(|line| complain(line));
+            for line in &told {
+                complain(line);
+            }
             code
         }
         Err(error) => {

@@ -70,7 +70,9 @@ fn root_is_served_although_the_user_of_minion_holds_every_place_for_events() {
     let directory = sandbox.path("");
     let up = Up::with(sandbox, &[], |command| {
         let own = |path: &Path| chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
-        fs::read_dir(&directory).unwrap().for_each(|entry| own(&entry.unwrap().path()));
+        for entry in fs::read_dir(&directory).unwrap() {
+            own(&entry.unwrap().path());
+        }
         own(&directory);
         command.uid(NOBODY).gid(NOBODY);
     });

@@ -84,13 +84,23 @@ impl Extent {
     }
 }
 
-/// The columns of a character: two for those of East Asia and for pictures.
+/// Characters that take two columns: those of East Asia, and pictures.
+const WIDE: [(u32, u32); 9] = [
+    (0x1100, 0x115f),
+    (0x2e80, 0xa4cf),
+    (0xac00, 0xd7a3),
+    (0xf900, 0xfaff),
+    (0xfe30, 0xfe6f),
+    (0xff00, 0xff60),
+    (0xffe0, 0xffe6),
+    (0x1f300, 0x1faff),
+    (0x20000, 0x3fffd),
+];
+
+/// The columns of a character.
 fn width(c: char) -> usize {
-    match u32::from(c) {
-        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f => 2,
-        0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    let wide = WIDE.iter().any(|(first, last)| (*first..=*last).contains(&u32::from(c)));
+    if wide { 2 } else { 1 }
 }
 
 #[cfg(test)]

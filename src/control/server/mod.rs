@@ -186,7 +186,7 @@ impl Server {
         let peer = peer(&socket);
         let mut client = Client::new(socket, peer.unwrap_or(Peer { pid: 0, uid: u32::MAX }));
         // What is said goes into a buffer; whether anybody reads it is not our business.
-        if let Some(failure) = self.refusal(peer) {
+        if let Some(failure) = refusal(peer) {
             return client.refuse(&failure);
         }
         if self.clients.len() >= CLIENTS {
@@ -200,19 +200,6 @@ impl Server {
         let data = EventData::new_u64(self.last);
         if epoll::add(&self.epoll, &client.socket, data, EventFlags::IN).is_ok() {
             self.clients.push((self.last, client));
-        }
-    }
-
-    /// Why a newcomer is not served. Only root and our own user are: the file's mode says the same, but may be changed.
-    fn refusal(&self, peer: Option<Peer>) -> Option<Failure> {
-        let own = rustix::process::geteuid().as_raw();
-        match peer {
-            Some(peer) if peer.uid != 0 && peer.uid != own => {
-                let text = format!("uid {} is neither root nor the user that minion runs as", peer.uid);
-                Some(Failure::new(Kind::Forbidden, text))
-            }
-            None => Some(Failure::new(Kind::Forbidden, "the kernel does not say who you are")),
-            Some(_) => None,
         }
     }
 
@@ -237,6 +224,19 @@ impl Server {
         if self.deaf {
             self.deaf = epoll::add(&self.epoll, &self.socket, EventData::new_u64(LISTENER), EventFlags::IN).is_err();
         }
+    }
+}
+
+/// Why a newcomer is not served. Only root and our own user are: the file's mode says the same, but may be changed.
+fn refusal(peer: Option<Peer>) -> Option<Failure> {
+    let own = rustix::process::geteuid().as_raw();
+    match peer {
+        Some(peer) if peer.uid != 0 && peer.uid != own => {
+            let text = format!("uid {} is neither root nor the user that minion runs as", peer.uid);
+            Some(Failure::new(Kind::Forbidden, text))
+        }
+        None => Some(Failure::new(Kind::Forbidden, "the kernel does not say who you are")),
+        Some(_) => None,
     }
 }
 
