@@ -197,5 +197,7 @@ fn a_list_of_minions_names_their_directories_without_commands() {
     assert_eq!((code, said.as_str()), (Some(2), ""), "{error}");
     assert!(error.contains("\\u{1b}[31m\\u{9b}31m\\nminion: fine"), "{error}");
     assert_harmless(&error, 1);
-    minions.into_iter().for_each(|up| drop(up.minion.stop()));
+    for up in minions {
+        up.minion.stop().assert_code(0);
+    }
 }
