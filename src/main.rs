@@ -2,6 +2,8 @@
 
 #[path = "main/checks.rs"]
 mod checks;
+#[path = "main/file.rs"]
+mod file;
 #[path = "main/front.rs"]
 mod front;
 #[path = "main/setup.rs"]
@@ -13,17 +15,21 @@ mod views;
 
 use minion::cli::{self, Command};
 use minion::control::client::{self, Finding};
-use minion::error::Result;
+use minion::error::{Error, Result};
 use minion::inspect::Answer;
 use minion::process::memory;
 use minion::process::signals::{self, Signals, StartMask};
 use minion::rehearsal;
-use minion::render::Screen;
+use minion::render::{self, Screen};
 use minion::task::ExitCode as Code;
 use std::ffi::OsString;
-use std::io::Write;
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// Nothing could be told, or not all of it.
+const CANNOT_TELL: u8 = 2;
 
 fn main() -> ExitCode {
     // First of all, whatever the command will be: a signal waits from here on. [KF-81]
@@ -34,12 +40,12 @@ fn main() -> ExitCode {
         Ok(Command::Enter(options)) => Ok(views::enter(options)),
         Ok(command) => mask.and_then(StartMask::restore).map(|()| dispatch(command)),
         Err(usage) => {
-            say(std::io::stderr(), &format!("{usage}\n"));
+            to_stderr(&format!("{usage}\n"));
             Ok(Code::Usage as u8)
         }
     };
     ExitCode::from(result.unwrap_or_else(|error| {
-        say(std::io::stderr(), &format!("minion: {error}\n"));
+        complain(&error);
         Code::Setup as u8
     }))
 }
@@ -61,10 +67,7 @@ fn dispatch(command: Command) -> u8 {
         | Command::Version(text)
         | Command::Schema(text)
         | Command::Completions(text)
-        | Command::Man(text) => {
-            say(std::io::stdout(), &text);
-            0
-        }
+        | Command::Man(text) => tell(&text, 0),
         Command::StandIn(args) => rehearsal::stand_in::main(args),
         Command::RehearsalInit(args) => rehearsal::init::main(args),
         Command::ProbeUnix(args) => probe_unix(&args),
@@ -97,7 +100,7 @@ fn keep(options: &cli::CommonOptions, front: &setup::FrontEnd<'_>) -> u8 {
     match prepared {
         Ok(code) => code,
         Err(error) => {
-            say(std::io::stderr(), &format!("minion: {error}\n"));
+            complain(&error);
             Code::Setup as u8
         }
     }
@@ -105,30 +108,27 @@ fn keep(options: &cli::CommonOptions, front: &setup::FrontEnd<'_>) -> u8 {
 
 fn check(options: &cli::SuperviseOptions) -> u8 {
     match front::check(options) {
-        Ok(plan) => {
-            say(std::io::stdout(), &plan);
-            0
-        }
+        Ok(plan) => tell(&plan, 0),
         Err(refused) => refuse(&refused),
     }
 }
 
 fn refuse(refused: &front::Refused) -> u8 {
-    say(std::io::stderr(), &format!("minion: {}\n", refused.lines.join("\nminion: ")));
+    refused.lines.iter().for_each(complain);
     refused.code as u8
 }
 
 fn print_config(options: &cli::RunOptions) -> u8 {
     match front::print_config(options) {
         Ok((text, told)) => {
-            say(std::io::stdout(), &text);
-            for line in told {
-                say(std::io::stderr(), &format!("minion: {line}\n"));
+            let code = tell(&text, 0);
+            for line in &told {
+                complain(line);
             }
-            0
+            code
         }
         Err(error) => {
-            say(std::io::stderr(), &format!("minion: {error}\n"));
+            complain(&error);
             Code::Setup as u8
         }
     }
@@ -143,7 +143,7 @@ fn demo(options: &cli::DemoOptions) -> u8 {
     ) {
         Ok(code) => code,
         Err(error) => {
-            say(std::io::stderr(), &format!("minion: demo: {error}\n"));
+            complain(&error.while_doing("demo"));
             1
         }
     }
@@ -154,7 +154,7 @@ fn control(options: &cli::ControlOptions) -> u8 {
     match client::run(&options.which, &options.verb, Screen::of_stdout, &mut std::io::stdout()) {
         Ok(finding) => finding as u8,
         Err(error) => {
-            say(std::io::stderr(), &format!("minion: {error}\n"));
+            complain(&error);
             Finding::Unknown as u8
         }
     }
@@ -163,18 +163,35 @@ fn control(options: &cli::ControlOptions) -> u8 {
 /// What a reading command found; 2 where it could not find anything out.
 fn answer(answer: Result<Answer>) -> u8 {
     match answer {
-        Ok(answer) => {
-            say(std::io::stdout(), &answer.text);
-            answer.code
-        }
+        Ok(answer) => tell(&answer.text, answer.code),
         Err(error) => {
-            say(std::io::stderr(), &format!("minion: {error}\n"));
-            2
+            complain(&error);
+            CANNOT_TELL
         }
     }
 }
 
-/// Best effort: a reader that went away (`minion --help | head -1`) is no failure.
-fn say(mut to: impl Write, text: &str) {
-    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+/// Prints, and gives the code. A reader that went away (`minion --help | head -1`) has read enough; what else keeps the text
+/// from arriving is told, and is a code of its own: a file that lacks its end must not look whole.
+fn tell(text: &str, code: u8) -> u8 {
+    let mut stdout = std::io::stdout();
+    let text = render::spelled(text);
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            complain(&Error::io("write to", "standard output", error));
+            CANNOT_TELL
+        }
+        Ok(()) | Err(_) => code,
+    }
+}
+
+/// Says what went wrong, on standard error. Every such line comes through here: names of files, and what other processes
+/// say, are in them.
+fn complain(what: &(impl Display + ?Sized)) {
+    to_stderr(&format!("minion: {}\n", render::clean_lines(&what.to_string())));
+}
+
+/// Best effort: nobody is left who could be told that it failed.
+fn to_stderr(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

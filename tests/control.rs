@@ -4,6 +4,8 @@
 
 mod common;
 
+#[path = "control/answers.rs"]
+mod answers;
 #[path = "control/commands.rs"]
 mod commands;
 #[path = "control/crowd.rs"]

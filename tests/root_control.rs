@@ -4,13 +4,17 @@
 
 mod common;
 
+use ::minion::control::server::CLIENTS;
 use common::control::{OBEDIENT, Up};
+use common::fifo::Lines;
 use common::minion;
+use common::minion::Sandbox;
 use common::sandbox::until;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 const NOBODY: u32 = 65534;
 
@@ -57,4 +61,34 @@ fn another_user_is_refused_even_when_somebody_opened_the_mode() {
     assert!(error.contains("uid 65534 is neither root nor the user that minion runs as"), "{error}");
     assert_eq!(up.cli(&["status"]).0, 0, "root is served");
     up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn root_is_served_although_the_user_of_minion_holds_every_place_for_events() {
+    need!("root", "nobody", "python3");
+    let sandbox = Sandbox::with_km(OBEDIENT);
+    let directory = sandbox.path("");
+    let up = Up::with(sandbox, &[], |command| {
+        let own = |path: &Path| chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        for entry in fs::read_dir(&directory).unwrap() {
+            own(&entry.unwrap().path());
+        }
+        own(&directory);
+        command.uid(NOBODY).gid(NOBODY);
+    });
+    // A process of nobody's with a place for each client, and every one reads events.
+    let script = format!(
+        "import socket, sys\nall = []\nfor _ in range({CLIENTS}):\n s = socket.socket(socket.AF_UNIX)\n s.connect('minion.sock')\n \
+         s.sendall(b'{{\"minion\":1,\"request\":\"events\"}}\\n')\n s.recv(4096)\n all.append(s)\nprint('there', flush=True)\n\
+         sys.stdin.read()\n"
+    );
+    let mut readers = Command::new("python3");
+    readers.args(["-c", &script]).current_dir(&directory).uid(NOBODY).gid(NOBODY);
+    let mut readers = readers.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    Lines::of(readers.stdout.take().unwrap().into()).next_with("there");
+    assert_eq!(up.cli(&["status"]).0, 0, "root takes the place of one");
+    let (code, _, said) = up.cli(&["signal", "proxy", "CONT"]);
+    assert_eq!((code, said.as_str()), (0, ""));
+    up.minion.stop().assert_code(0);
+    readers.wait().unwrap();
 }

@@ -6,9 +6,9 @@ use super::json::{self, Json};
 use super::options::{Command, ControlOptions};
 use super::plain::Plain;
 use super::usage::Usage;
-use crate::control::client::Verb;
-use crate::hyperkube::value;
-use std::ffi::OsString;
+use crate::control::client::{Exposition, Verb};
+use crate::hyperkube::value::{self, Refusal};
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 const SANDBOX: About = About::new(Group::Which, "sandbox", Value::File)
@@ -28,7 +28,26 @@ static STATUS_FLAGS: [Flag<ControlOptions>; 5] = [
 static EVENTS_FLAGS: [Flag<ControlOptions>; 4] =
     [json("Changes nothing: they are JSON in any case."), sandbox(), help_flag(), version_flag()];
 
-static METRICS_FLAGS: [Flag<ControlOptions>; 3] = [sandbox(), help_flag(), version_flag()];
+static METRICS_FLAGS: [Flag<ControlOptions>; 4] = [
+    About::new(Group::Output, "format", Value::Choice(&["openmetrics", "prometheus"]))
+        .default("openmetrics")
+        .help(
+            "The form of the text: OpenMetrics 1.0, or the older one of Prometheus, which is all that the textfile collector \
+             of a node exporter reads.",
+        )
+        .sets(|o, v| put(&mut o.form, exposition(v))),
+    sandbox(),
+    help_flag(),
+    version_flag(),
+];
+
+fn exposition(value: &OsStr) -> Result<Exposition, Refusal> {
+    match value.to_str() {
+        Some("openmetrics") => Ok(Exposition::OpenMetrics),
+        Some("prometheus") => Ok(Exposition::Prometheus),
+        _ => Err(Refusal { wrong: "no such choice", takes: "openmetrics or prometheus" }),
+    }
+}
 
 static COMMAND_FLAGS: [Flag<ControlOptions>; 5] = [
     json("Print minion's answer as it came, a line of JSON."),
@@ -124,16 +143,22 @@ pub(super) const EVENTS: Row = Row {
 
 pub(super) const METRICS: Row = Row {
     synopsis: "[FLAGS] [TARGET]",
-    json: Json::Never("OpenMetrics text is for programs already, and minion status --json has the same figures"),
+    json: Json::Never("this text is for programs already, and minion status --json has the same figures"),
     flags: || abouts(&METRICS_FLAGS),
     parse: |args| reading("metrics", &METRICS_FLAGS, args),
     ..row(
         "metrics",
-        "Print the state of a running minion as OpenMetrics text",
-        &["For the textfile collector of a node exporter, or for a person.", WHICH, READ_CODES],
+        "Print the state of a running minion as OpenMetrics or Prometheus text",
+        &[
+            "OpenMetrics for whoever asks for it, or for a person. --format=prometheus is for the textfile collector of a node \
+           exporter: states and info are gauges, and each sample names its container, since the collector puts the files of \
+           all minions together. Give it whole files: write beside, then rename.",
+            WHICH,
+            READ_CODES,
+        ],
         &[
             ("minion metrics", "the only minion on this host"),
-            ("minion metrics 4711 > /var/lib/node_exporter/minion.prom", "for a collector, by pid"),
+            ("minion metrics --format=prometheus 4711 > a.new && mv a.new a.prom", "for a collector, by pid"),
         ],
     )
 };
@@ -219,7 +244,7 @@ fn reading(name: &'static str, flags: &'static [Flag<ControlOptions>], args: Vec
     }
     options.verb = match name {
         "events" => Verb::Events,
-        "metrics" => Verb::Metrics,
+        "metrics" => Verb::Metrics { form: options.form },
         _ => Verb::Status { json: options.json, watch: options.watch },
     };
     Ok(Command::Control(options))

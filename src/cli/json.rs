@@ -45,7 +45,7 @@ impl Json {
 
 const EVENT_MEMBERS: &str = "minion, seq (from 1, without gaps; 0 for lost), time (UTC), event (started, start-failed, \
                              start-limit, ready, not-ready, unhealthy, hook-failed, exited, backoff, down, command, \
-                             cgroup-drift, cgroup-reattach, oom, log-degraded, log-recovered, log-sacrificed, stopping, \
+                             cgroup-hazard, cgroup-drift, cgroup-reattach, oom, log-degraded, log-recovered, log-sacrificed, stopping, \
                              killing, lost), task, pid, code (of exited: 128+n after signal n), count (of lost), text";
 
 pub(super) static STATUS: Schema = Schema {

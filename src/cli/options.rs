@@ -1,6 +1,6 @@
 //! What a command line comes to.
 
-use crate::control::client::{Verb, Wanted};
+use crate::control::client::{Exposition, Verb, Wanted};
 use crate::hyperkube::Flags;
 use crate::task::spec::LogSettings;
 use std::ffi::OsString;
@@ -154,12 +154,14 @@ pub struct ControlOptions {
     pub json: bool,
     /// `--watch`; in the verb too, where it applies.
     pub watch: bool,
+    /// `--format`; in the verb too, where it applies.
+    pub form: Exposition,
 }
 
 impl Default for ControlOptions {
     fn default() -> Self {
         let verb = Verb::Status { json: false, watch: false };
-        Self { verb, which: Wanted::default(), json: false, watch: false }
+        Self { verb, which: Wanted::default(), json: false, watch: false, form: Exposition::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where something stands in the file, and what is wrong there.
 
 use crate::mesos::secret;
+use crate::render::clean;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -49,12 +50,13 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.file.display())?;
+        write!(f, "{}:", clean(&self.file.to_string_lossy()))?;
         if let Some(line) = self.line {
             write!(f, "{line}:{}:", self.column)?;
         }
-        write!(f, " {}", self.message)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(f, " (hint: {})", self.hint) }
+        // Both quote the file, which may hold what would steer a terminal.
+        write!(f, " {}", clean(&self.message))?;
+        if self.hint.is_empty() { Ok(()) } else { write!(f, " (hint: {})", clean(&self.hint)) }
     }
 }
 

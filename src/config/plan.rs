@@ -5,6 +5,7 @@ use super::value::resource_name;
 use super::{Context, Keeping, Loaded, layered};
 use crate::hyperkube::duration::GoDuration;
 use crate::mesos::secret;
+use crate::render::clean;
 use crate::task::spec::{Health, Hook, Limited, LogSettings, Probe, ReadyWay, StdoutMode};
 use crate::task::{Restart, Role, TaskSpec};
 use std::ffi::{OsStr, OsString};
@@ -21,9 +22,9 @@ pub fn plan(loaded: &Loaded, context: &Context<'_>) -> String {
     for (nth, wave) in waves.iter().enumerate() {
         for task in wave {
             // Writing to a String cannot fail, here and below.
-            let _ = writeln!(text, "\n{}. {} ({})", nth + 1, task.name, role(task.role));
+            let _ = writeln!(text, "\n{}. {} ({})", nth + 1, clean(&task.name), role(task.role));
             for (name, value) in rows(task, loaded, context) {
-                let _ = writeln!(text, "   {name:COLUMN$} {value}");
+                let _ = writeln!(text, "   {name:COLUMN$} {}", clean(&value));
             }
         }
     }

@@ -38,7 +38,7 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Too many clients; the connection is closed.
+    /// Too many clients; the connection is closed. Also what a client is told whose place another one takes.
     Busy,
     /// Neither root nor minion's own user; the connection is closed.
     Forbidden,
@@ -87,8 +87,8 @@ pub struct Event {
     /// When.
     pub time: String,
     /// What: `started`, `start-failed`, `start-limit`, `ready`, `not-ready`, `unhealthy`, `hook-failed`, `exited`, `backoff`,
-    /// `down`, `command`, `cgroup-drift`, `cgroup-reattach`, `oom`, `log-degraded`, `log-recovered`, `log-sacrificed`,
-    /// `stopping`, `killing`; and `lost`, when this client read too slowly.
+    /// `down`, `command`, `cgroup-hazard`, `cgroup-drift`, `cgroup-reattach`, `oom`, `log-degraded`, `log-recovered`,
+    /// `log-sacrificed`, `stopping`, `killing`; and `lost`, when this client read too slowly.
     pub event: String,
     /// The task, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! The two front ends of the one supervisor: the hyperkube profile, and any executor with the sidecars of a file.
 
+use super::file;
 use minion::cgroup::{self, Layout, Placement};
 use minion::cli::{CommonOptions, RunOptions, SuperviseOptions};
 use minion::config::{self, Context, Fault, Loaded, Printed, Problem};
@@ -12,6 +13,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use tracing::{info, warn};
+
+/// Bytes of a file that `--config` names; one with a hundred sidecars has a tenth of it.
+const CONFIG: u64 = 1 << 20;
 
 /// What a front end has to know of the machine.
 pub(crate) struct Machine {
@@ -62,7 +66,7 @@ fn profile_and_notices(options: &RunOptions, machine: &Machine) -> Result<(Loade
         cwd,
         cgroup_root: cgroup_root(machine),
         container: machine.placement.container_id().map(|id| id.own().to_owned()),
-        read: &|path| std::fs::read(path),
+        read: &|path| file::read(path, file::MOST),
     };
     let profile = hyperkube::profile(&options.profile, &machine.variables, &host)?;
     let CommonOptions { log, log_stall, grace, .. } = &options.common;
@@ -127,14 +131,14 @@ fn context<'a>(options: &'a SuperviseOptions, variables: &'a [(OsString, OsStrin
         command: &options.command,
         restart_delay: options.restart_delay,
         restart_delay_max: options.restart_delay_max,
-        read: &|path| std::fs::read(path),
+        read: &|path| file::read(path, file::MOST),
         is_executable: &is_executable,
         is_directory: &is_directory,
     }
 }
 
 fn text_of(path: &Path) -> Result<String, Refused> {
-    let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+    let bytes = file::read(path, CONFIG).map_err(|error| unreadable(path, error))?;
     String::from_utf8(bytes).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
         Refused { lines: vec![format!("{}:{}: not UTF-8", path.display(), line)], code: Code::Usage }

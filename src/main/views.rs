@@ -1,5 +1,6 @@
 //! From options to the commands that show containers and logs, and to the one that enters a task.
 
+use super::CANNOT_TELL;
 use minion::cli::{ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
 use minion::error::Error;
 use minion::inspect::containers::{self, Order};
@@ -10,8 +11,6 @@ use minion::process::memory;
 use minion::render::Screen;
 use std::fs::File;
 
-/// Nothing could be told.
-const CANNOT_TELL: u8 = 2;
 /// The task could not be entered: what `chroot`, `env` and container runtimes exit with.
 const NOT_ENTERED: u8 = 125;
 
@@ -34,8 +33,7 @@ pub(crate) fn containers(options: &ContainersOptions) -> u8 {
         Ok(mut survey) => {
             survey.sort(order);
             let text = if options.json { survey.json() } else { survey.page(&Screen::of_stdout()) };
-            super::say(std::io::stdout(), &text);
-            survey.code()
+            super::tell(&text, survey.code())
         }
         Err(error) => failed(&error, CANNOT_TELL),
     }
@@ -81,6 +79,6 @@ pub(crate) fn enter(options: EnterOptions) -> u8 {
 }
 
 fn failed(error: &Error, code: u8) -> u8 {
-    super::say(std::io::stderr(), &format!("minion: {error}\n"));
+    super::complain(error);
     code
 }

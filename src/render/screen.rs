@@ -1,5 +1,6 @@
 //! Where text goes: how wide it may be, and whether it may have colours.
 
+use super::words::{Extent, wrap};
 use std::ffi::OsStr;
 
 /// The width where nobody says another.
@@ -15,8 +16,10 @@ const REST_OF_SCREEN: &str = "\x1b[J";
 /// The place that text is laid out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
-    /// Columns.
+    /// Columns that text is laid out for.
     width: usize,
+    /// Columns that there are, which may be fewer.
+    columns: usize,
     /// Lines, where it is a terminal.
     height: Option<usize>,
     /// Whether colours are used.
@@ -62,12 +65,12 @@ impl Screen {
         let height = terminal.then(|| window.and_then(|(_, lines)| told(lines)).unwrap_or(HEIGHT));
         let refused = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = variable("TERM").is_some_and(|term| term == OsStr::new("dumb"));
-        Self { width: width.max(LEAST), height, colour: terminal && !refused && !dumb }
+        Self { width: width.max(LEAST), columns: width, height, colour: terminal && !refused && !dumb }
     }
 
     /// So many columns, without colour.
     pub fn plain(width: usize) -> Self {
-        Self { width: width.max(LEAST), height: None, colour: false }
+        Self { width: width.max(LEAST), columns: width, height: None, colour: false }
     }
 
     /// How many columns there are.
@@ -81,19 +84,28 @@ impl Screen {
     }
 
     /// The frame in the place of the one before, without a flicker: on a terminal from the top, as many lines as there are;
-    /// elsewhere below it, whole.
+    /// elsewhere below it, whole. A line that is longer than the screen is wide, such as a path, takes several of its rows.
     pub fn afresh(&self, frame: &str) -> String {
         let Some(height) = self.height else { return frame.to_owned() };
-        let lines: Vec<&str> = frame.lines().collect();
-        let (fit, hidden) =
-            if lines.len() > height { (height - 1, lines.len() + 1 - height) } else { (lines.len(), 0) };
+        let lines: Vec<(&str, Extent)> = frame.lines().map(|line| (line, Extent::of(line, self.columns))).collect();
+        let all: usize = lines.iter().map(|(_, extent)| extent.rows).sum();
+        // The last row is for saying how many lines are not there.
+        let room = if all > height { height - 1 } else { height };
+        let mut used = 0;
         let mut out = String::from(HOME);
-        for line in &lines[..fit] {
-            out.extend([line, REST_OF_LINE, "\n"]);
+        let mut shown = 0;
+        for (line, extent) in &lines {
+            if used + extent.rows > room {
+                break;
+            }
+            (used, shown) = (used + extent.rows, shown + 1);
+            // In a row that is full, the cursor stands on its last character, which would be wiped away.
+            out.extend([*line, if extent.is_full { "" } else { REST_OF_LINE }, "\n"]);
         }
-        if hidden > 0 {
-            out.extend([&format!("… {hidden} more lines"), REST_OF_LINE]);
-        } else if fit == height {
+        if shown < lines.len() {
+            out.extend(format!("… {} more lines", lines.len() - shown).chars().take(self.columns.saturating_sub(1)));
+            out.push_str(REST_OF_LINE);
+        } else if used == height {
             // The last line of the screen has no end, or it would scroll.
             out.pop();
         }
@@ -132,35 +144,6 @@ impl Screen {
         out.push('\n');
         out
     }
-}
-
-/// The words of a text in lines of at most `width` characters; a word that is longer has a line of its own. What a terminal
-/// would take for a command is spelled out.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut room = 0;
-    for word in text.split_whitespace() {
-        let word = clean(word);
-        let length = word.chars().count();
-        match lines.last_mut() {
-            Some(line) if length < room => {
-                line.push(' ');
-                line.push_str(&word);
-                room -= length + 1;
-            }
-            _ => {
-                lines.push(word);
-                room = width.saturating_sub(length);
-            }
-        }
-    }
-    lines
-}
-
-/// The text without anything that a terminal would take for a command: names of processes and cgroups hold what they like.
-pub fn clean(text: &str) -> String {
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    if text.contains(char::is_control) { text.chars().map(escape).collect() } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -212,9 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_spelled_out() {
-        assert_eq!(clean("a\x1b[31mb\n"), "a\\u{1b}[31mb\\n");
-        assert_eq!(clean("naïve"), "naïve");
-        assert_eq!(Screen::plain(80).paragraph("", "a\x1b[31m\nb"), "a\\u{1b}[31m b\n");
+    fn a_line_that_is_wider_than_the_screen_takes_as_many_of_its_rows_as_a_terminal_gives_it() {
+        let drawn = |columns: u16, frame: &str| screen(true, Some((columns.into(), 4)), &[]).afresh(frame);
+        let long = "/".repeat(50);
+        assert_eq!(drawn(20, &format!("{long}\na")), format!("\x1b[H{long}\x1b[K\na\x1b[K\x1b[J"), "4 rows");
+        assert_eq!(drawn(20, &format!("{long}\na\nb")), format!("\x1b[H{long}\x1b[K\n… 2 more lines\x1b[K\x1b[J"));
+        assert_eq!(drawn(20, &"/".repeat(100)), "\x1b[H… 1 more lines\x1b[K\x1b[J");
+        let full = format!("\x1b[31m{}\x1b[0m", "x".repeat(40));
+        assert_eq!(
+            drawn(20, &format!("{full}\na\n")),
+            format!("\x1b[H{full}\na\x1b[K\n\x1b[J"),
+            "colours take no room"
+        );
+        assert_eq!(drawn(5, "漢字漢\na\nb"), "\x1b[H漢字漢\x1b[K\na\x1b[K\nb\x1b[K\x1b[J", "two columns each");
+        assert_eq!(drawn(5, "漢字漢\na\nb\nc"), "\x1b[H漢字漢\x1b[K\na\x1b[K\n… 2 \x1b[K\x1b[J");
     }
 }

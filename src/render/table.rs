@@ -1,6 +1,7 @@
 //! A table: columns that are as wide as they need to be, and give way where the screen is too narrow.
 
-use super::screen::{Screen, Tone, clean, wrap};
+use super::screen::{Screen, Tone};
+use super::words::{clean, wrap};
 
 /// Between two columns.
 const GAP: usize = 2;

@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("mesos", &["error"]),
     ("task", &["error"]),
     ("hyperkube", &["error", "mesos", "task"]),
-    ("config", &["error", "hyperkube", "mesos", "near", "task"]),
+    ("config", &["error", "hyperkube", "mesos", "near", "render", "task"]),
     ("process", &["error"]),
     ("cgroup", &["error", "mesos", "process"]),
     ("namespace", &["error", "mesos", "process"]),

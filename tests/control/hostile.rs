@@ -71,19 +71,35 @@ fn a_request_may_come_in_pieces_and_several_at_once() {
 }
 
 #[test]
-fn clients_beyond_the_64th_are_told_so_and_closed() {
+fn readers_of_events_keep_their_places_and_more_clients_are_told_so_and_closed() {
     let up = Up::start(OBEDIENT, &[]);
-    let mut first = up.asker();
-    first.status();
-    let silent: Vec<Asker> = (1..CLIENTS).map(|_| up.asker()).collect();
+    let mut readers: Vec<Asker> = (0..CLIENTS).map(|_| up.asker().subscribe()).collect();
     let answer = up.asker().rest();
     assert!(answer.contains("\"error\":\"busy\"") && answer.lines().count() == 1, "{answer}");
     let (code, _, said) = up.cli(&["status"]);
     assert!(code == 2 && said.contains("64 clients are connected"), "{code}: {said}");
-    first.status();
-    drop(silent);
-    // Those that are gone make room; the first one's reply comes after their end was seen.
+    assert!(readers[1].ask(STATUS).contains("\"tasks\""));
+    // One that is gone makes room; the reply to the other one comes after its end was seen.
+    drop(readers.remove(0));
     while !up.asker().ask(STATUS).contains("\"tasks\"") {}
+    up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn clients_that_are_silent_for_longest_make_room_for_new_ones_and_lock_nobody_out() {
+    let up = Up::start(OBEDIENT, &[]);
+    let mut reader = up.asker().subscribe();
+    let mut silent: Vec<Asker> = (1..CLIENTS).map(|_| up.asker()).collect();
+    // It came before the others and was the last to say something.
+    assert!(silent[0].ask(STATUS).contains("\"tasks\""));
+    for words in [&["status"][..], &["metrics"], &["status", "--json"], &["signal", "proxy", "CONT"]] {
+        let (code, _, said) = up.cli(words);
+        assert_eq!((code, said.as_str()), (0, ""), "{words:?}");
+    }
+    assert!(silent[0].ask(STATUS).contains("\"tasks\""), "the others are asked to go before it");
+    let told = silent.swap_remove(1).rest();
+    assert!(told.contains("\"error\":\"busy\"") && told.lines().count() == 1, "{told}");
+    assert!(reader.event("command").text.starts_with("signal SIGCONT"), "who reads events stays");
     up.minion.stop().assert_code(0);
 }
 

@@ -1,7 +1,11 @@
 //! The status as JSON and as a screen.
 
 use super::common::control::{OBEDIENT, Up};
+use minion::cli::visible;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 /// Every member of an object, with the kind of its value.
 fn members(value: &Value) -> Vec<(String, &'static str)> {
@@ -115,6 +119,36 @@ fn the_screen_fits_80_columns_and_has_no_colour_in_a_pipe() {
         assert!(screen.contains(wanted), "{wanted}: {screen}");
     }
     up.minion.stop().assert_code(0);
+}
+
+/// The names of events in the supervisor's source: the short words of each line that notes one.
+fn events_in(directory: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            events_in(&entry, found);
+            continue;
+        }
+        let text = fs::read_to_string(entry).unwrap();
+        for line in text.lines().filter(|line| line.contains("note(") || line.contains("noted.push(")) {
+            let words = line.split('"').skip(1).step_by(2);
+            let is_name = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            found.extend(words.filter(is_name).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn every_event_that_is_sent_is_in_the_manual_and_in_the_protocol() {
+    let mut sent = BTreeSet::new();
+    events_in(Path::new("src/supervisor"), &mut sent);
+    assert!(sent.len() >= 15 && sent.contains("cgroup-hazard") && sent.contains("log-recovered"), "{sent:?}");
+    let protocol = fs::read_to_string("src/control/protocol.rs").unwrap();
+    let manual = visible().find(|row| row.name == "events").and_then(|row| row.json.schema()).unwrap().objects[0].1;
+    let listed: Vec<&str> = manual.split(|c: char| !c.is_ascii_lowercase() && c != '-').collect();
+    for event in sent {
+        assert!(listed.contains(&event.as_str()), "minion man events has no {event}");
+        assert!(protocol.contains(&format!("`{event}`")), "the protocol has no {event}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
 use serde::de::DeserializeOwned;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,11 @@ impl Connection {
         self.last.clone()
     }
 
+    /// Whether the next line is here already.
+    pub(super) fn has_line(&self) -> bool {
+        self.input.contains(&b'\n')
+    }
+
     /// The next line, however long it takes; `None` when minion is gone.
     pub(super) fn next_line(&mut self) -> Result<Option<String>> {
         self.line(None)
@@ -154,6 +159,13 @@ impl Connection {
             Ok(process) => error.hint(format!("pid {pid} is in state {}", char::from(process.state))),
             Err(_) => error,
         }
+    }
+}
+
+/// Readable when minion says something, and when it is gone.
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

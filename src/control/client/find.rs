@@ -4,6 +4,7 @@ use super::connection::Connection;
 use crate::control::SOCKET;
 use crate::error::{During, Error, Result};
 use crate::process::tree::{self, StartVariable};
+use crate::render::clean;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -86,9 +87,9 @@ fn only(mut found: Vec<Candidate>, of: &str) -> Result<Connection> {
         count => {
             let mut list = String::new();
             for Candidate { pid, sandbox, container, .. } in &found {
-                let container = container.as_deref().unwrap_or("no container");
+                let container = clean(container.as_deref().unwrap_or("no container"));
                 // Writing to a String cannot fail.
-                let _ = write!(list, "\n  {pid}  {container}  {}", sandbox.display());
+                let _ = write!(list, "\n  {pid}  {container}  {}", clean(&sandbox.to_string_lossy()));
             }
             Err(Error::new(
                 "find the minion of",

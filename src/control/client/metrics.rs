@@ -1,19 +1,36 @@
-//! Status as `OpenMetrics` 1.0 text. Pure.
+//! Status as text for Prometheus. Pure.
 
 use crate::control::protocol::{Log, Status, Task};
+use crate::render::clean;
 use std::fmt::Write as _;
+
+/// The label that tells one minion from another.
+const CONTAINER: &str = "container";
 
 /// The states of a task, each with a sample of the state set.
 const STATES: [&str; 8] = ["idle", "starting", "running", "stopping", "clearing", "backoff", "down", "ended"];
 
-/// The whole exposition, `# EOF` included.
+/// How it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exposition {
+    /// `OpenMetrics` 1.0.
+    #[default]
+    OpenMetrics,
+    /// The older text of Prometheus (0.0.4), which is all that the textfile collector of a node exporter reads: it has no
+    /// `info` and no `stateset`, and a counter is called by the name of its samples.
+    ///
+    /// A collector puts the files of all minions of a host together, so here each sample names its container.
+    Prometheus,
+}
+
+/// The whole exposition, `# EOF` included where there is one.
 #[allow(clippy::cast_precision_loss, reason = "samples are floating point in OpenMetrics")]
-pub(super) fn text(status: &Status) -> String {
-    let mut page = Page(String::new());
+pub(super) fn text(status: &Status, form: Exposition) -> String {
     let container = status.container.id.as_deref().unwrap_or_default();
+    let mut page = Page { text: String::new(), form, container: Some(container).filter(|id| !id.is_empty()) };
     let version = status.version.as_str();
     page.family("minion", "info", None, "The minion and its container.");
-    page.sample("minion_info", &[("version", version), ("container", container)], 1.0);
+    page.sample("minion_info", &[("version", version), (CONTAINER, container)], 1.0);
     page.family("minion_uptime_seconds", "gauge", Some("seconds"), "How long minion supervises.");
     page.sample("minion_uptime_seconds", &[], status.uptime_seconds);
     page.family("minion_stopping", "gauge", None, "1 once everything is ending.");
@@ -61,26 +78,41 @@ pub(super) fn text(status: &Status) -> String {
         Some(task.drift.len() as f64)
     });
     page.logs(&status.tasks);
-    page.0.push_str("# EOF\n");
-    page.0
+    if form == Exposition::OpenMetrics {
+        page.text.push_str("# EOF\n");
+    }
+    page.text
 }
 
-struct Page(String);
+struct Page<'a> {
+    text: String,
+    form: Exposition,
+    container: Option<&'a str>,
+}
 
 // Writing to a String cannot fail, so the results of `writeln!` say nothing here.
-impl Page {
+impl Page<'_> {
     fn family(&mut self, name: &str, kind: &str, unit: Option<&str>, help: &str) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}");
-        if let Some(unit) = unit {
-            let _ = writeln!(self.0, "# UNIT {name} {unit}");
+        let (suffix, kind) = match (self.form, kind) {
+            (Exposition::OpenMetrics, kind) => ("", kind),
+            (Exposition::Prometheus, "info") => ("_info", "gauge"),
+            (Exposition::Prometheus, "counter") => ("_total", "counter"),
+            (Exposition::Prometheus, _) => ("", "gauge"),
+        };
+        let _ = writeln!(self.text, "# TYPE {name}{suffix} {kind}");
+        if let (Exposition::OpenMetrics, Some(unit)) = (self.form, unit) {
+            let _ = writeln!(self.text, "# UNIT {name} {unit}");
         }
-        let _ = writeln!(self.0, "# HELP {name} {help}");
+        let _ = writeln!(self.text, "# HELP {name}{suffix} {help}");
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
+        let named = self.form == Exposition::OpenMetrics || labels.iter().any(|(name, _)| *name == CONTAINER);
+        let whose = self.container.filter(|_| !named).map(|id| (CONTAINER, id));
+        let labels = labels.iter().copied().chain(whose).map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+        let labels = labels.collect::<Vec<_>>().join(",");
+        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+        let _ = writeln!(self.text, "{name}{labels} {value}");
     }
 
     /// A family with a sample for each task that has a value.
@@ -140,7 +172,15 @@ impl Page {
     }
 }
 
-/// A label's value: backslash, quote and line feed are escaped.
+/// A label's value: backslash, quote and line feed are escaped. Other control characters are spelled out, since the text may
+/// go to a terminal, and neither form has an escape for them.
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    value
+        .split('\n')
+        .map(clean)
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }

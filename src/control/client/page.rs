@@ -106,7 +106,7 @@ fn row(task: &Task) -> [Cell; 8] {
         Cell::from(task.restarts.to_string()),
         or_dash(task.rss_bytes.map(bytes)),
         or_dash(task.cpu_seconds.map(seconds)),
-        Cell::from(bytes(task.logs.iter().map(|log| log.bytes).sum())),
+        Cell::from(bytes(task.logs.iter().fold(0, |sum, log| sum.saturating_add(log.bytes)))),
     ]
 }
 

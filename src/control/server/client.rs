@@ -28,6 +28,8 @@ pub(super) struct Client {
     pub(super) peer: Peer,
     input: Vec<u8>,
     output: Vec<u8>,
+    /// When it last came or said something, on the server's count of such turns.
+    pub(super) active: u64,
     /// Gets every event.
     pub(super) subscribed: bool,
     /// Events that it did not get, and has not been told of.
@@ -41,7 +43,7 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new(socket: OwnedFd, peer: Peer) -> Self {
         let (input, output) = (Vec::new(), Vec::new());
-        Self { socket, peer, input, output, subscribed: false, lost: 0, closing: false, silent: false }
+        Self { socket, peer, input, output, active: 0, subscribed: false, lost: 0, closing: false, silent: false }
     }
 
     /// Whether it waits for room to write, or has a line that waits for its turn. Both need a writable socket; otherwise it

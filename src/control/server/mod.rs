@@ -5,12 +5,13 @@
 //!
 //! | bound | |
 //! |---|---|
-//! | clients | [`CLIENTS`]; further ones are told `busy` and closed |
+//! | clients | [`CLIENTS`]; one more takes the place of the one that was silent for longest, which is told `busy` |
 //! | a wake | [`TURNS`] clients, one read and one request each |
 //! | a line | [`LINE`] bytes |
 //! | unread output | one reply, and for a subscriber [`OUTPUT`] bytes; further events are lost to it, and it is told how many |
 //!
-//! A client that says nothing costs an fd, and no wake.
+//! A client that says nothing costs an fd, and no wake. Any process of minion's user may connect, a child among them: so a
+//! place is never kept by doing nothing. Those that read events keep theirs, but against root where they are not root's.
 
 mod client;
 mod request;
@@ -62,6 +63,8 @@ pub struct Server {
     socket: Socket,
     clients: Vec<(u64, Client)>,
     last: u64,
+    /// Counts the turns of clients: the order of [`Client::active`].
+    turns: u64,
     /// No fd was to be had for a client: the listener rests, because it would stay readable and wake us for ever. [KF-93]
     deaf: bool,
     /// The number of the last event.
@@ -74,7 +77,7 @@ impl Server {
         let socket = Socket::open(directory)?;
         let epoll = epoll::create(CreateFlags::CLOEXEC).during("make", "the control socket's epoll")?;
         epoll::add(&epoll, &socket, EventData::new_u64(LISTENER), EventFlags::IN).during("watch", super::SOCKET)?;
-        Ok(Self { epoll, socket, clients: Vec::new(), last: LISTENER, deaf: false, seq: 0 })
+        Ok(Self { epoll, socket, clients: Vec::new(), last: LISTENER, turns: 0, deaf: false, seq: 0 })
     }
 
     /// Closes everything, and leaves the file of the socket where it is.
@@ -133,7 +136,9 @@ impl Server {
 
     fn attend(&mut self, key: u64, flags: EventFlags) -> Option<(ClientId, Request)> {
         let index = self.clients.iter().position(|(other, _)| *other == key)?;
+        self.turns += 1;
         let client = &mut self.clients[index].1;
+        client.active = self.turns;
         let turn = client.turn(flags.intersects(EventFlags::HUP | EventFlags::ERR));
         let request = match turn {
             Turn::Gone => {
@@ -180,10 +185,17 @@ impl Server {
     fn admit(&mut self, socket: OwnedFd) {
         let peer = peer(&socket);
         let mut client = Client::new(socket, peer.unwrap_or(Peer { pid: 0, uid: u32::MAX }));
-        if let Some(failure) = self.refusal(peer) {
-            // It goes into an empty buffer; whether anybody reads it is not our business.
+        // What is said goes into a buffer; whether anybody reads it is not our business.
+        if let Some(failure) = refusal(peer) {
             return client.refuse(&failure);
         }
+        if self.clients.len() >= CLIENTS {
+            let Some(index) = self.least_wanted(client.peer) else { return client.refuse(&busy()) };
+            self.clients[index].1.refuse(&busy());
+            self.forget(index);
+        }
+        self.turns += 1;
+        client.active = self.turns;
         self.last += 1;
         let data = EventData::new_u64(self.last);
         if epoll::add(&self.epoll, &client.socket, data, EventFlags::IN).is_ok() {
@@ -191,21 +203,11 @@ impl Server {
         }
     }
 
-    /// Why a newcomer is not served. Only root and our own user are: the file's mode says the same, but may be changed.
-    fn refusal(&self, peer: Option<Peer>) -> Option<Failure> {
-        let own = rustix::process::geteuid().as_raw();
-        match peer {
-            Some(peer) if peer.uid != 0 && peer.uid != own => {
-                let text = format!("uid {} is neither root nor the user that minion runs as", peer.uid);
-                Some(Failure::new(Kind::Forbidden, text))
-            }
-            None => Some(Failure::new(Kind::Forbidden, "the kernel does not say who you are")),
-            Some(_) if self.clients.len() >= CLIENTS => {
-                let text = format!("{CLIENTS} clients are connected (hint: close one; each minion events is one)");
-                Some(Failure::new(Kind::Busy, text))
-            }
-            Some(_) => None,
-        }
+    /// Whose place a newcomer takes: that of the client that is silent for longest and waits for nothing.
+    fn least_wanted(&self, newcomer: Peer) -> Option<usize> {
+        let yields = |client: &Client| !client.subscribed || (newcomer.uid == 0 && client.peer.uid != 0);
+        let those = self.clients.iter().enumerate().filter(|(_, (_, client))| yields(client));
+        those.min_by_key(|(_, (_, client))| (client.subscribed, client.active)).map(|(index, _)| index)
     }
 
     fn forget(&mut self, index: usize) {
@@ -223,6 +225,24 @@ impl Server {
             self.deaf = epoll::add(&self.epoll, &self.socket, EventData::new_u64(LISTENER), EventFlags::IN).is_err();
         }
     }
+}
+
+/// Why a newcomer is not served. Only root and our own user are: the file's mode says the same, but may be changed.
+fn refusal(peer: Option<Peer>) -> Option<Failure> {
+    let own = rustix::process::geteuid().as_raw();
+    match peer {
+        Some(peer) if peer.uid != 0 && peer.uid != own => {
+            let text = format!("uid {} is neither root nor the user that minion runs as", peer.uid);
+            Some(Failure::new(Kind::Forbidden, text))
+        }
+        None => Some(Failure::new(Kind::Forbidden, "the kernel does not say who you are")),
+        Some(_) => None,
+    }
+}
+
+fn busy() -> Failure {
+    let text = format!("{CLIENTS} clients are connected (hint: close one; each minion events is one)");
+    Failure::new(Kind::Busy, text)
 }
 
 /// Readable when there is something to do: an epoll may be watched by another one.
