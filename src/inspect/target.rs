@@ -1,15 +1,12 @@
 //! From a word of the command line to processes: a pid, a container's id, or the name of a task of a living minion.
 
 use super::proc::once::Once;
-use super::proc::{self, programs, seen, seen::Seen};
 use super::view::cgroups::Host;
-use super::view::kin::{self, Marker, mains};
-use super::{Absent, SOCKET};
+use super::view::kin::{Marker, mains};
+use super::{Absent, minion};
 use crate::cgroup::Validated;
 use crate::error::{Error, Result};
 use crate::mesos::recovery::LEAF;
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -100,13 +97,11 @@ fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
     if let Some(absent) = here.and_then(|_| ask(name)) {
         return Ok(Target::Absent(absent));
     }
-    // One call a process finds the programs that are called so, and a task is among theirs but in odd cases.
-    let (called_so, others): (Vec<_>, Vec<_>) =
-        programs(once).into_iter().filter_map(|pid| Some((pid, program(pid)?))).partition(|(_, called_so)| *called_so);
     let (mut minions, mut tasks) = (0, Vec::new());
-    for programs in [called_so, others] {
-        let living = programs.into_iter().filter(|(pid, _)| kin::live_minion(*pid, once).is_some());
-        for (minion, _) in living {
+    // A task is among the first but in odd cases.
+    for programs in minion::all(once) {
+        let living = programs.into_iter().filter(|pid| minion::live(*pid, once).is_some());
+        for minion in living {
             minions += 1;
             tasks.extend(mains(minion, once));
         }
@@ -147,26 +142,10 @@ fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {
     Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion").hint(hint)
 }
 
-/// The minion that listens in the working directory. It is not asked for anything: it may be stopped.
+/// The minion that listens in the working directory.
 fn here(once: &Once) -> Option<i32> {
-    let address = SocketAddrUnix::new(SOCKET).ok()?;
-    // A full queue says so at once and is no reason to wait.
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
-    connect(&socket, &address).ok()?;
-    // By nix, whose answer may hold the pid 0. [CR-60]
-    let pid = getsockopt(&socket, PeerCredentials).ok()?.pid();
-    kin::live_minion(pid, once).map(|minion| minion.pid)
-}
-
-/// Whether the program of a process is called as a minion is. None for a kernel thread: it has no program.
-fn program(pid: i32) -> Option<bool> {
-    match seen::link(&proc::path(pid, "exe")) {
-        Seen::Known(program) => {
-            Some(program.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"minion")))
-        }
-        Seen::Unknown(why) => (!why.starts_with("ENOENT")).then_some(false),
-    }
+    let pid = minion::listener(Path::new("."), once)?;
+    minion::live(pid, once).map(|minion| minion.pid)
 }
 
 fn names(tasks: &[(i32, Marker)]) -> String {

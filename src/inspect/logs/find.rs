@@ -1,6 +1,8 @@
 //! Where the logs are.
 
 use crate::error::{Error, Result};
+use crate::inspect::minion::{self, cwd};
+use crate::inspect::proc::once::Once;
 use crate::log::History;
 use crate::process::tree::Process;
 use std::collections::BTreeMap;
@@ -72,18 +74,10 @@ fn of_process(task: &str, pid: i32) -> Result<PathBuf> {
 
 /// The sandboxes of living minions that hold the log, each with the pid of one.
 fn minions(task: &str) -> BTreeMap<PathBuf, i32> {
-    let own = std::process::id().cast_signed();
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let minions = pids.filter(|pid| {
-        let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-        *pid != own && name.starts_with(b"minion") && holds(&cwd(*pid), task)
-    });
+    let once = Once::default();
+    let pids = minion::all(&once).into_iter().flatten();
+    let minions = pids.filter(|pid| minion::live(*pid, &once).is_some() && holds(&cwd(*pid), task));
     minions.filter_map(|pid| Some((fs::read_link(cwd(pid)).ok()?, pid))).collect()
-}
-
-fn cwd(pid: i32) -> PathBuf {
-    format!("/proc/{pid}/cwd").into()
 }
 
 fn holds(directory: &Path, task: &str) -> bool {
