@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::control::{OBEDIENT, Up};
+use common::control::{OBEDIENT, Up, cli};
+use common::look::Looked;
 use common::minion;
 use common::sandbox::until;
 use std::fs::{self, Permissions};
@@ -57,4 +58,37 @@ fn another_user_is_refused_even_when_somebody_opened_the_mode() {
     assert!(error.contains("uid 65534 is neither root nor the user that minion runs as"), "{error}");
     assert_eq!(up.cli(&["status"]).0, 0, "root is served");
     up.minion.stop().assert_code(0);
+}
+
+/// Becomes user nobody, says that it listens, and answers every line with a status of its own.
+const LIAR: &str = "import socket, os
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+s = socket.socket(socket.AF_UNIX)
+s.bind('minion.sock')
+os.chmod('minion.sock', 0o777)
+s.listen(8)
+print('ready', flush=True)
+while True:
+    c, _ = s.accept()
+    try: c.sendall(b'{\"minion\":1,\"done\":\"lies\",\"task\":\"proxy\",\"state\":\"down\"}\\n')
+    except OSError: pass
+    c.close()
+";
+
+#[test]
+fn a_socket_of_another_user_is_not_believed_and_in_the_search_it_is_none() {
+    need!("root", "python3");
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).unwrap();
+    let (liar, _) = Looked::start(Command::new("python3").args(["-c", LIAR]).current_dir(directory.path()));
+    let path = directory.path().to_str().unwrap();
+    for words in [&["status", "--sandbox", path][..], &["stop", "proxy", "--sandbox", path], &["events", path]] {
+        let (code, said, error) = cli(words);
+        assert_eq!((code, said.as_str()), (2, ""), "{words:?}: {error}");
+        assert!(error.contains("uid 65534 listens there, which is neither root nor this user"), "{error}");
+    }
+    let (code, said, error) = cli(&["status", &liar.pid().to_string()]);
+    assert!(code == 2 && said.is_empty() && error.contains("no process above it is one"), "{said} {error}");
+    let (_, said, error) = cli(&["status"]);
+    assert!(!said.contains(path) && !error.contains(path), "{said} {error}");
 }
