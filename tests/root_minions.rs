@@ -81,6 +81,20 @@ fn a_minion_in_a_pid_namespace_of_its_own_is_alive_and_its_tasks_are_found() {
     assert_eq!(view["processes"][0]["view"]["minion"]["pid"], supervisor, "{inspected}");
 }
 
+#[test]
+fn a_minion_in_a_pid_namespace_of_its_own_gives_nobody_its_number_there() {
+    need!("root", "unshare");
+    let (sandbox, name) = (Sandbox::with_km(""), name());
+    let unshare = supervise(&sandbox, &SPACE, Path::new(minion()), &name);
+    let supervisor = proc::children(unshare.pid())[0].to_string();
+    let said = out(&["restart", "executor", "--target", &supervisor]);
+    assert!(said.contains("(hint: SIGTERM ends minion in order)"), "{said}");
+    assert!(out(&["stop", &name, "--target", &supervisor]).contains("stays down"));
+    let page = out(&["status", &supervisor]);
+    assert!(page.contains(&format!("pid {supervisor}, ")), "{page}");
+    assert!(page.contains(&format!("--target={supervisor} starts it")), "{page}");
+}
+
 /// The process of a task below a minion.
 fn task_of(supervisor: i32, name: &str) -> i32 {
     let marker = format!("MINION_TASK={name}.");
