@@ -7,7 +7,7 @@ mod common;
 
 use common::look::{Looked, Stray, why_pid};
 use common::minion::{Minion, Sandbox};
-use common::{DEADLINE, another_name, minion, proc, wait_dead};
+use common::{CgroupGuard, DEADLINE, another_name, minion, proc, wait_dead};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -202,4 +202,23 @@ fn a_process_of_another_user_is_not_believed_to_be_a_minion() {
         let output = command.output().unwrap();
         assert!(output.stdout.starts_with(format!("pid {} (", task.0).as_bytes()), "{output:?}");
     }
+}
+
+#[test]
+fn a_container_is_found_by_the_beginning_of_its_id_also_where_that_is_all_digits() {
+    need!("root", "v1");
+    // More than any pid may be.
+    let cgroups = CgroupGuard::new(&["/sys/fs/cgroup/freezer"], "/98765432-8f0b-4f5c-9d8e-2f0b1a3c4d5e");
+    let prefix = format!("--mesos-cgroup-prefix={}", cgroups.name());
+    for word in ["98765432", "98765432-8f0b", "9876"] {
+        // A process may be called so for once.
+        if word.len() > 4 || !proc::is_alive(9876) {
+            let inspected = out(&["inspect", word, &prefix]);
+            assert!(inspected.starts_with("container 98765432-8f0b-4f5c-9d8e-2f0b1a3c4d5e\n"), "{word}: {inspected}");
+        }
+    }
+    let inspected = out(&["inspect", "98765433", &prefix]);
+    assert!(inspected.starts_with("minion: look at pid 98765433"), "{inspected}");
+    let inspected = out(&["inspect", "987", &prefix]);
+    assert!(!inspected.starts_with("container"), "{inspected}");
 }
