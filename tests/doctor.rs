@@ -6,14 +6,14 @@ mod common;
 
 #[path = "doctor/mounts.rs"]
 mod mounts;
+#[path = "doctor/socket.rs"]
+mod socket;
 
 use common::look::Looked;
 use common::{CgroupGuard, minion};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -222,23 +222,6 @@ fn what_a_task_is_to_be_born_with_is_held_against_what_minion_may_give() {
     run.args(["supervise", "--config=own.toml", "--cgroup-attach=off"]).current_dir(sandbox.path());
     let output = run.stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code() == Some(0), fine, "{check} {output:?}");
-}
-
-#[test]
-fn sockets_of_a_living_and_of_a_dead_minion_are_told_apart() {
-    let sandbox = tempfile::tempdir().unwrap();
-    let socket = sandbox.path().join("minion.sock");
-    let listener = UnixListener::bind(&socket).unwrap();
-    Report::of(sandbox.path(), &[], &[]).says("control socket", "fail", "listens");
-    drop(listener);
-    // A child of another test may hold that one until its exec: the dead one never listened.
-    fs::remove_file(&socket).unwrap();
-    let dead = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
-    bind(&dead, &SocketAddrUnix::new(&socket).unwrap()).unwrap();
-    Report::of(sandbox.path(), &[], &[]).says("control socket", "warn", "nobody listens");
-    fs::remove_file(&socket).unwrap();
-    fs::write(&socket, "").unwrap();
-    Report::of(sandbox.path(), &[], &[]).says("control socket", "warn", "no socket");
 }
 
 #[test]

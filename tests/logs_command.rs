@@ -175,7 +175,7 @@ fn a_follower_ends_when_its_reader_or_the_directory_does() {
 }
 
 #[test]
-fn the_sandbox_is_found_by_a_pid_below_minion_and_a_log_that_is_not_there_is_said_so() {
+fn the_sandbox_is_found_by_a_pid_below_minion_or_the_beginning_of_its_id_and_a_missing_log_is_said_so() {
     let sandbox = Sandbox::with_km("echo here >&2; cd /; exec sleep 60\n");
     let mut minion = sandbox.start(&[]);
     let child = minion.started("executor");
@@ -185,6 +185,11 @@ fn the_sandbox_is_found_by_a_pid_below_minion_and_a_log_that_is_not_there_is_sai
     });
     let found = text(elsewhere.path(), &["executor", "--sandbox", &child.to_string()]);
     assert_eq!(found, "here\n");
+    // The directory is called as the container is.
+    let id = sandbox.path("").file_name().unwrap().to_str().unwrap().to_owned();
+    for word in [&id, &id[..id.len() - 1]] {
+        assert_eq!(text(elsewhere.path(), &["executor", "--sandbox", word]), "here\n", "{word}");
+    }
     let missing = output(elsewhere.path(), &["no-such-task"]);
     assert_eq!(missing.status.code(), Some(2));
     let said = String::from_utf8(missing.stderr).unwrap();

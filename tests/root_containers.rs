@@ -235,6 +235,23 @@ fn a_container_whose_minion_is_gone_says_so_with_who_is_left() {
 }
 
 #[test]
+fn a_minion_in_a_pid_namespace_of_its_own_is_the_containers_by_the_hosts_number() {
+    need!("root", "v1", "unshare");
+    let root = root();
+    let agent = builder(&root).start().unwrap();
+    let prefix = format!("--mesos-cgroup-prefix={root}");
+    let run = [minion(), "supervise", &prefix, "--", "sh", "-c", "echo up >up; exec sleep 60"];
+    let words = [&["/usr/bin/env", "unshare", "-pf", "--mount-proc", "--kill-child"], &run[..]].concat();
+    let container = agent.launch(&words).unwrap();
+    common::sandbox::until(container.sandbox(), "the executor", || fs::metadata(container.sandbox().join("up")).ok());
+    let unshare = proc::children(container.pid())[0];
+    let supervisor = proc::children(unshare)[0];
+    let (seen, code) = survey(&root);
+    assert_eq!((code, seen["containers"][0]["minion"].as_i64()), (0, Some(i64::from(supervisor))), "{seen}");
+    assert_eq!(findings(&seen, "minion-gone").len(), 0, "{seen}");
+}
+
+#[test]
 fn what_is_left_of_a_container_that_is_gone_is_an_orphan() {
     need!("root", "v1");
     let (root, id) = (root(), "0c8c9b9e-8f0b-4f5c-9d8e-2f0b1a3c4d5f");

@@ -5,8 +5,9 @@
 mod common;
 
 use ::minion::control::server::CLIENTS;
-use common::control::{OBEDIENT, Up};
+use common::control::{OBEDIENT, Up, cli};
 use common::fifo::Lines;
+use common::look::Looked;
 use common::minion;
 use common::minion::Sandbox;
 use common::sandbox::until;
@@ -91,4 +92,43 @@ fn root_is_served_although_the_user_of_minion_holds_every_place_for_events() {
     assert_eq!((code, said.as_str()), (0, ""));
     up.minion.stop().assert_code(0);
     readers.wait().unwrap();
+}
+
+/// Becomes user nobody, says that it listens, and answers every line with a status of its own.
+const LIAR: &str = "import socket, os
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+s = socket.socket(socket.AF_UNIX)
+s.bind('minion.sock')
+os.chmod('minion.sock', 0o777)
+s.listen(8)
+print('ready', flush=True)
+while True:
+    c, _ = s.accept()
+    try: c.sendall(b'{\"minion\":1,\"done\":\"lies\",\"task\":\"proxy\",\"state\":\"down\"}\\n')
+    except OSError: pass
+    c.close()
+";
+
+#[test]
+fn a_socket_of_another_user_is_not_believed_and_in_the_search_it_is_none() {
+    need!("root", "python3");
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).unwrap();
+    let (liar, _) = Looked::start(Command::new("python3").args(["-c", LIAR]).current_dir(directory.path()));
+    let path = directory.path().to_str().unwrap();
+    // Another user, by a copy: the binary of the test may lie in a private directory.
+    let copy = directory.path().join("minion-copy");
+    assert!(Command::new("cp").arg(minion()).arg(&copy).status().unwrap().success());
+    fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    for words in [&["status", "--sandbox", path][..], &["stop", "proxy", "--sandbox", path], &["events", path]] {
+        let output = Command::new(&copy).args(words).current_dir("/").uid(NOBODY - 1).gid(NOBODY - 1).output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{words:?}: {error}");
+        assert!(error.contains("uid 65534 listens there, which is neither root nor this user"), "{error}");
+    }
+    // Root looks after the minions of every user, but has to say which: this one it finds, and sees that it lies.
+    let (code, said, error) = cli(&["status", &liar.pid().to_string()]);
+    assert!(code == 2 && said.is_empty() && error.contains("missing field"), "{said} {error}");
+    let (_, said, error) = cli(&["status"]);
+    assert!(!said.contains(path) && !error.contains(path), "{said} {error}");
 }

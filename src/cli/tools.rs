@@ -96,8 +96,9 @@ pub(super) const DOCTOR_ROW: Row = Row {
     parse: doctor,
 };
 
-const WHO: &str = "A word of digits is a pid. Other words are a container's id, or else the name of a task of a running minion. \
-                   Any process can be looked at, with or without a minion; what this user may not see is said to be unknown.";
+const WHO: &str = "A word of digits is a pid, where there is one. Other words are a container's id, or else the name of a task of a \
+                   running minion, or else at least 4 characters of the beginning of a container's id. Any process can be \
+                   looked at, with or without a minion; what this user may not see is said to be unknown.";
 
 const LOOK_CODES: &str = "Exit codes: 0 when there is nothing but notes; 1 when there is a warning or a problem; 2 when what was \
                           asked for does not exist, or nothing was found and not everything could be seen.";

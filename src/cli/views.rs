@@ -36,7 +36,7 @@ static CONTAINERS: [Flag<ContainersOptions>; 7] = [
 
 static LOGS: [Flag<LogsOptions>; 7] = [
     About::new(Group::Logs, "sandbox", Value::Text("DIR|TARGET"))
-        .help("Where the logs are: a directory, the pid of minion or of a process below it, or a container's id.")
+        .help("Where the logs are: a directory, the pid of minion or of a process below it, or a container's id or its beginning.")
         .sets(|o, v| put(&mut o.sandbox, Ok(Some(v.to_owned())))),
     About::new(Group::Logs, "follow", Value::Switch)
         .short('f')

@@ -13,6 +13,7 @@
 //! - [`logs`]: `minion logs`.
 //! - [`enter`]: `minion enter`, the one that starts something.
 //! - [`finding`]: what can be odd about a process.
+//! - [`minion`]: which processes are minions; everybody here asks it.
 
 mod absent;
 mod attach;
@@ -23,6 +24,7 @@ pub mod enter;
 pub mod finding;
 mod json;
 pub mod logs;
+mod minion;
 mod page;
 mod proc;
 mod report;

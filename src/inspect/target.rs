@@ -1,20 +1,21 @@
 //! From a word of the command line to processes: a pid, a container's id, or the name of a task of a living minion.
 
 use super::proc::once::Once;
-use super::proc::{self, programs, seen, seen::Seen};
-use super::view::cgroups::Host;
-use super::view::kin::{self, Marker, mains};
-use super::{Absent, SOCKET};
-use crate::cgroup::Validated;
+use super::view::cgroups::{Host, PREFIX};
+use super::view::kin::{Marker, mains};
+use super::{Absent, minion};
+use crate::cgroup::{self, Validated};
 use crate::error::{Error, Result};
 use crate::mesos::recovery::LEAF;
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use crate::process::procfs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Asks a minion for a task that has no process.
 type Ask<'a> = &'a dyn Fn(&str) -> Option<Absent>;
+
+/// Finds what else a word may name.
+type Last<'a> = &'a dyn Fn() -> Result<Option<Target>>;
 
 /// What a word names.
 #[derive(Debug)]
@@ -37,19 +38,45 @@ pub(super) struct Container {
 }
 
 impl Target {
-    /// Finds what the word names: digits are a pid; then containers come before tasks, for they cost less to find.
+    /// Finds what the word names: digits are a pid where there is one; then containers come before tasks, for they cost less to
+    /// find, and last the beginning of a container's id.
     pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_>, once: &Once) -> Result<Self> {
-        if let Ok(pid) = word.parse() {
+        let pid = word.parse().ok();
+        if let Some(pid) = pid
+            && once.stat(pid).known().is_some()
+        {
             return Ok(Self::Process(pid));
         }
-        match Container::find(word, prefix, once)? {
-            Some(container) => Ok(Self::Container(container)),
-            None => task(word, ask, once),
+        if let Some(container) = Container::find(word, prefix, once)? {
+            return Ok(Self::Container(container));
+        }
+        let last = || match Container::begun(word, prefix, once)? {
+            Some(container) => Ok(Some(Self::Container(container))),
+            None => Ok(None),
+        };
+        match pid {
+            Some(pid) => Ok(last()?.unwrap_or(Self::Process(pid))),
+            None => task(word, ask, &last, once),
         }
     }
 }
 
 impl Container {
+    /// The one container whose id begins so; None where there is none.
+    fn begun(word: &str, prefix: Option<&str>, once: &Once) -> Result<Option<Self>> {
+        let root = prefix.unwrap_or(PREFIX).trim_matches('/');
+        let mountinfo = once.list("/proc/self/mountinfo".to_owned()).known().cloned().unwrap_or_default();
+        let whole = cgroup::mounts(&mountinfo).into_iter().filter(|mount| mount.root == Path::new("/"));
+        let names = whole.flat_map(|mount| procfs::directories(mount.point.join(root)).unwrap_or_default());
+        let ids: BTreeSet<String> =
+            names.filter_map(|name| name.into_string().ok()).filter(|id| begins(id, word)).collect();
+        match ids.len() {
+            0 | 1 => ids.first().map_or(Ok(None), |id| Self::find(id, prefix, once)),
+            count => Err(Error::new("find", format!("container {word}"), format!("{count} have an id that begins so"))
+                .hint(format!("take more of it: {}", ids.iter().take(5).cloned().collect::<Vec<_>>().join(", ")))),
+        }
+    }
+
     /// The container of this id; None where it has no cgroup.
     fn find(id: &str, prefix: Option<&str>, once: &Once) -> Result<Option<Self>> {
         let validated = validated(id, prefix, once)?;
@@ -71,6 +98,11 @@ impl Container {
     }
 }
 
+/// Whether a word stands for the id of a container: all of it, or at least 4 characters of its beginning, as for `minion status`.
+pub(super) fn begins(id: &str, word: &str) -> bool {
+    id == word || (word.len() >= 4 && id.starts_with(word))
+}
+
 /// The cgroups of a container, by its name.
 pub(super) fn validated(id: &str, prefix: Option<&str>, once: &Once) -> Result<Validated> {
     let host = Host::read(prefix.map(str::to_owned), once)?;
@@ -89,8 +121,9 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
     }
 }
 
-/// The main process of a task: of the minion whose sandbox this is, else of any other living one.
-fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
+/// The main process of a task: of the minion whose sandbox this is, else of any other living one. Where there is none, it is
+/// what `last` finds.
+fn task(name: &str, ask: Ask<'_>, last: Last<'_>, once: &Once) -> Result<Target> {
     let is_meant = |marker: &Marker| marker.task == name;
     let here = here(once);
     if let Some(main) = here.and_then(|minion| main_of(minion, name, once)) {
@@ -100,13 +133,11 @@ fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
     if let Some(absent) = here.and_then(|_| ask(name)) {
         return Ok(Target::Absent(absent));
     }
-    // One call a process finds the programs that are called so, and a task is among theirs but in odd cases.
-    let (called_so, others): (Vec<_>, Vec<_>) =
-        programs(once).into_iter().filter_map(|pid| Some((pid, program(pid)?))).partition(|(_, called_so)| *called_so);
     let (mut minions, mut tasks) = (0, Vec::new());
-    for programs in [called_so, others] {
-        let living = programs.into_iter().filter(|(pid, _)| kin::live_minion(*pid, once).is_some());
-        for (minion, _) in living {
+    // A task is among the first but in odd cases.
+    for programs in minion::all(once) {
+        let living = programs.into_iter().filter(|pid| minion::live(*pid, once).is_some());
+        for minion in living {
             minions += 1;
             tasks.extend(mains(minion, once));
         }
@@ -117,7 +148,10 @@ fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
     let meant: Vec<i32> = tasks.iter().filter(|(_, marker)| is_meant(marker)).map(|(main, _)| *main).collect();
     match meant.as_slice() {
         [main] => Ok(Target::Process(*main)),
-        [] => ask(name).map(Target::Absent).ok_or_else(|| unknown(name, minions, &tasks)),
+        [] => match ask(name) {
+            Some(absent) => Ok(Target::Absent(absent)),
+            None => last()?.ok_or_else(|| unknown(name, minions, &tasks)),
+        },
         several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))
             .hint(format!("take a pid: {}", several.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")))),
     }
@@ -126,7 +160,7 @@ fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Target> {
 /// The main process of a task that runs: of the minion whose sandbox this is, else of any other living one.
 pub(super) fn main_of_task(name: &str) -> Result<i32> {
     let once = Once::default();
-    match task(name, &|_| None, &once)? {
+    match task(name, &|_| None, &|| Ok(None), &once)? {
         Target::Process(main) => Ok(main),
         Target::Absent(_) | Target::Container(_) => {
             Err(Error::new("find", format!("task {name:?}"), "it does not run"))
@@ -147,26 +181,10 @@ fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {
     Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion").hint(hint)
 }
 
-/// The minion that listens in the working directory. It is not asked for anything: it may be stopped.
+/// The minion that listens in the working directory.
 fn here(once: &Once) -> Option<i32> {
-    let address = SocketAddrUnix::new(SOCKET).ok()?;
-    // A full queue says so at once and is no reason to wait.
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
-    connect(&socket, &address).ok()?;
-    // By nix, whose answer may hold the pid 0. [CR-60]
-    let pid = getsockopt(&socket, PeerCredentials).ok()?.pid();
-    kin::live_minion(pid, once).map(|minion| minion.pid)
-}
-
-/// Whether the program of a process is called as a minion is. None for a kernel thread: it has no program.
-fn program(pid: i32) -> Option<bool> {
-    match seen::link(&proc::path(pid, "exe")) {
-        Seen::Known(program) => {
-            Some(program.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"minion")))
-        }
-        Seen::Unknown(why) => (!why.starts_with("ENOENT")).then_some(false),
-    }
+    let pid = minion::listener(Path::new("."), once)?;
+    minion::live(pid, once).map(|minion| minion.pid)
 }
 
 fn names(tasks: &[(i32, Marker)]) -> String {

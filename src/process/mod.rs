@@ -7,6 +7,7 @@
 //! - [`spawn`]: a child that waits at a gate until its parent has checked everything, then execs.
 //! - [`attributes`]: what a child at the gate is given.
 //! - [`probe`]: calls that are made only to see whether they are let through.
+//! - [`peer`]: who listens on a unix socket.
 //! - [`pidfd`]: a process for as long as we hold it, whatever happens to its number.
 //! - [`signals`]: the signals of the process as a file descriptor.
 //! - [`reap`]: the exit of children that nobody holds a pidfd of.
@@ -20,6 +21,7 @@
 pub mod attributes;
 pub mod memory;
 pub mod mountinfo;
+pub mod peer;
 pub mod pidfd;
 pub mod probe;
 pub mod procfs;

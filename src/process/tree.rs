@@ -161,6 +161,14 @@ fn children_of(pid: i32) -> Result<Vec<i32>> {
     Ok(children)
 }
 
+/// The numbers of a process in the pid namespace of this `/proc` and in each one below it that it is in, the innermost last:
+/// `NSpid` of `/proc/<pid>/status`. One is what a kernel tells that does not know them. [KF-191]
+pub fn numbers(pid: i32) -> io::Result<Vec<i32>> {
+    let status = procfs::read_piece(format!("/proc/{pid}/status"))?;
+    let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"NSpid:"));
+    Ok(line.map_or_else(|| vec![pid], |line| parse_pids(line).collect()))
+}
+
 /// Every process that `/proc` shows.
 fn everyone() -> Result<Vec<Process>> {
     let pids = procfs::numbers("/proc").during("list", "/proc")?;

@@ -117,7 +117,8 @@ fn start_ends_the_wait_of_a_helper_that_crashed() {
 #[test]
 fn the_executor_is_neither_stopped_nor_restarted_alone() {
     let up = Up::start(OBEDIENT, &[]);
-    for verb in ["stop", "restart", "start"] {
+    assert_eq!(up.cli(&["start", "executor"]), (0, "executor runs already\n".to_owned(), String::new()));
+    for verb in ["stop", "restart"] {
         let (code, said, _) = up.cli(&[verb, "executor"]);
         assert_eq!(code, 1);
         let hint = format!("(hint: kill -TERM {} ends minion in order)\n", up.minion.pid());

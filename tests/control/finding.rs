@@ -1,8 +1,14 @@
 //! Which minion is meant.
 
+use super::common::DEADLINE;
 use super::common::control::{OBEDIENT, Up, cli};
+use super::common::look::Looked;
 use super::common::minion::Sandbox;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
 use rustix::process::Signal;
+use std::os::fd::OwnedFd;
+use std::process::Command;
+use std::time::Instant;
 
 #[test]
 fn a_minion_is_found_by_its_pid_a_childs_pid_and_its_sandbox() {
@@ -34,6 +40,44 @@ fn a_container_is_found_by_the_beginning_of_its_id() {
     let (code, _, error) = cli(&["status", "nosuchcontainer"]);
     assert!(code == 2 && error.contains("none is seen"), "{error}");
     up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn a_beginning_that_is_all_digits_is_a_container_where_no_such_pid_leads_to_a_minion() {
+    // More than any pid may be.
+    let digits = format!("9{:07}", std::process::id());
+    let up = Up::with(Sandbox::with_km(OBEDIENT), &[], |command| {
+        command.env("MESOS_DIRECTORY", format!("/w/runs/{digits}-1111-4b8a-9c61-0d7c8f1b2e34"));
+    });
+    let (code, screen, error) = cli(&["status", &digits]);
+    assert_eq!(code, 0, "{error}");
+    assert!(screen.starts_with(&format!("container  {digits}-1111-")), "{screen}");
+    let (code, _, error) = cli(&["status", &format!("8{}", &digits[1..])]);
+    assert!(code == 2 && error.contains("look at pid 8"), "{error}");
+    up.minion.stop().assert_code(0);
+}
+
+#[test]
+fn minions_that_do_not_accept_are_listed_and_not_waited_for() {
+    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::NONBLOCK, None).unwrap();
+    let stuck = || {
+        let directory = tempfile::tempdir().unwrap();
+        let address = SocketAddrUnix::new(directory.path().join("minion.sock")).unwrap();
+        let listener = socket();
+        bind(&listener, &address).unwrap();
+        listen(&listener, 0).unwrap();
+        // Until its queue is full.
+        let waiting: Vec<OwnedFd> =
+            std::iter::repeat_with(socket).take_while(|client| connect(client, &address).is_ok()).collect();
+        let process = Looked::start(Command::new("bash").args(["-c", "echo ready; read -r x"]).current_dir(&directory));
+        (directory, listener, waiting, process)
+    };
+    let all = [stuck(), stuck(), stuck()];
+    let begin = Instant::now();
+    let (code, _, error) = cli(&["status"]);
+    assert!(begin.elapsed() < DEADLINE, "{:?}", begin.elapsed());
+    assert_eq!(code, 2);
+    assert!(all.iter().all(|(directory, ..)| error.contains(directory.path().to_str().unwrap())), "{error}");
 }
 
 #[test]

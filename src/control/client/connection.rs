@@ -3,17 +3,14 @@
 use crate::control::SOCKET;
 use crate::control::protocol::{Failure, Line};
 use crate::error::{During, Error, Result};
-use crate::process::{procfs, tree};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use crate::process::peer::{self, Listener};
+use crate::process::tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
-};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::de::DeserializeOwned;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -36,28 +33,48 @@ pub(super) struct Connection {
     sandbox: PathBuf,
     /// Who listens; 0 where it is in another pid namespace.
     pid: i32,
+    is_believed: bool,
     input: Vec<u8>,
     last: String,
 }
 
 impl Connection {
-    /// Connects to `minion.sock` in the sandbox.
+    /// Connects to `minion.sock` in the sandbox. Who listens there has to be root or our own user: anybody can make a socket of
+    /// that name. Root may name any: its agent runs executors as other users.
     pub(super) fn open(sandbox: &Path) -> Result<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory =
-            openat(rustix::fs::CWD, sandbox, flags, Mode::empty()).during("open the sandbox", sandbox.display())?;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .during("make", "a unix socket")?;
-        // A connect that waits for its turn cannot be polled; this is its deadline. [KF-95]
-        set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE)).during("set a timeout of", "a socket")?;
-        // As the server does: the path may be too long for an address. [KF-91]
-        let path = procfs::descriptor(directory.as_raw_fd()).join(SOCKET);
-        let address = SocketAddrUnix::new(path).during("name", SOCKET)?;
-        let name = sandbox.join(SOCKET);
-        connect(&socket, &address).map_err(|errno| cannot_connect(&name, errno))?;
-        // By nix, whose answer may hold the pid 0. [CR-60]
-        let pid = getsockopt(&socket, PeerCredentials).map_or(0, |peer| peer.pid());
-        Ok(Self { socket, sandbox: sandbox.to_owned(), pid, input: Vec::new(), last: String::new() })
+        let directory = peer::directory(sandbox).during("open the sandbox", sandbox.display())?;
+        // A connect that waits for its turn cannot be polled; it has this deadline. [KF-95]
+        let listener = Listener::of(&directory, SOCKET, Some(PATIENCE))
+            .map_err(|cause| cannot_connect(&sandbox.join(SOCKET), cause))?;
+        if peer::may_be_asked(listener.uid) {
+            return Ok(Self::with(listener, sandbox));
+        }
+        let why = format!("uid {} listens there, which is neither root nor this user", listener.uid);
+        Err(Error::new("believe", sandbox.join(SOCKET).display(), why)
+            .hint("if that is a minion, its own user can ask it"))
+    }
+
+    /// The same for the search, which waits for nobody: None where there is no minion that we believe, and an error where one
+    /// listens and does not come round to accepting.
+    pub(super) fn now(sandbox: &Path) -> Option<Result<Self>> {
+        match Listener::of(&peer::directory(sandbox).ok()?, SOCKET, None) {
+            Ok(listener) => peer::may_be_asked(listener.uid).then(|| Ok(Self::with(listener, sandbox))),
+            Err(cause) if cause.raw_os_error() == Some(libc::EAGAIN) => {
+                Some(Err(cannot_connect(&sandbox.join(SOCKET), cause)))
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn with(listener: Listener, sandbox: &Path) -> Self {
+        let is_believed = listener.is_believed();
+        let Listener { socket, pid, .. } = listener;
+        Self { socket, sandbox: sandbox.to_owned(), pid, is_believed, input: Vec::new(), last: String::new() }
+    }
+
+    /// Whether what it says of itself counts in a search: it is not another user's.
+    pub(super) fn is_believed(&self) -> bool {
+        self.is_believed
     }
 
     /// Who listens; 0 where it is in another pid namespace.
@@ -169,9 +186,10 @@ impl AsFd for Connection {
     }
 }
 
-fn cannot_connect(name: &Path, errno: Errno) -> Error {
-    let error = Error::io("connect to", name.display(), errno);
-    match errno {
+fn cannot_connect(name: &Path, cause: io::Error) -> Error {
+    let errno = Errno::from_io_error(&cause);
+    let error = Error::io("connect to", name.display(), cause);
+    match errno.unwrap_or(Errno::IO) {
         Errno::CONNREFUSED => {
             error.hint("that minion is gone and did not end in order; the next one replaces the socket")
         }

@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use crate::control::SOCKET;
 use crate::error::{During, Error, Result};
+use crate::process::peer;
 use crate::process::tree::{self, StartVariable};
 use crate::render::clean;
 use std::collections::HashSet;
@@ -10,7 +11,6 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The fewest characters that stand for a container's id.
@@ -32,7 +32,15 @@ struct Candidate {
     sandbox: PathBuf,
     /// The last component of `MESOS_DIRECTORY`, where it may be read.
     container: Option<String>,
-    connection: Connection,
+    /// Or why it cannot be asked: it does not accept.
+    connection: Result<Connection>,
+}
+
+impl Candidate {
+    /// One that cannot be asked was looked for by the owner of its socket's file alone.
+    fn is_believed(&self) -> bool {
+        self.connection.as_ref().is_ok_and(Connection::is_believed) || self.connection.is_err()
+    }
 }
 
 /// Connects to the one that is meant.
@@ -42,12 +50,27 @@ pub(super) fn find(wanted: &Wanted) -> Result<Connection> {
     }
     match &wanted.target {
         None if Path::new(SOCKET).exists() => Connection::open(Path::new(".")),
-        None => only(candidates()?, "this host"),
+        None => {
+            let mut found = candidates()?;
+            found.retain(Candidate::is_believed);
+            only(found, "this host")
+        }
         Some(target) => match target.to_str().map(str::parse::<i32>) {
-            Some(Ok(pid)) => by_pid(pid),
+            Some(Ok(pid)) => by_number(pid, &target.to_string_lossy()),
             _ if is_path(target) => Connection::open(Path::new(target)),
             _ => by_container(&target.to_string_lossy()),
         },
+    }
+}
+
+/// A pid; where that leads to no minion, the beginning of a container's id, which may be digits alone.
+fn by_number(pid: i32, word: &str) -> Result<Connection> {
+    match by_pid(pid) {
+        Err(error) if word.len() >= SHORTEST => {
+            let found = candidates_of(word)?;
+            if found.is_empty() { Err(error) } else { only(found, &format!("container {word}")) }
+        }
+        found => found,
     }
 }
 
@@ -61,7 +84,7 @@ fn by_pid(pid: i32) -> Result<Connection> {
     let mut above = pid;
     while above > 0 {
         if socket_of(above).is_some() {
-            return connect(above);
+            return Connection::open(&cwd(above));
         }
         above = tree::Process::read(above).during("look at", format_args!("pid {above}"))?.parent;
     }
@@ -73,17 +96,30 @@ fn by_container(id: &str) -> Result<Connection> {
         return Err(Error::new("find the container", format_args!("{id:?}"), "that is too short for an id")
             .hint("a path has a slash or a dot: ./name"));
     }
+    only(candidates_of(id)?, &format!("container {id}"))
+}
+
+/// The minions of the containers whose ids begin so; of one that is called so exactly, that alone.
+fn candidates_of(id: &str) -> Result<Vec<Candidate>> {
     let mut found = candidates()?;
     found.retain(|candidate| candidate.container.as_deref().is_some_and(|own| own.starts_with(id)));
-    only(found, &format!("container {id}"))
+    // Whoever likes may call a container his own.
+    if found.iter().any(Candidate::is_believed) {
+        found.retain(Candidate::is_believed);
+    }
+    let is_exact = |candidate: &Candidate| candidate.container.as_deref() == Some(id);
+    if found.iter().any(is_exact) {
+        found.retain(is_exact);
+    }
+    Ok(found)
 }
 
 /// Exactly one, or why not.
 fn only(mut found: Vec<Candidate>, of: &str) -> Result<Connection> {
     match found.len() {
         0 => Err(Error::new("find the minion of", of, "none is seen")
-            .hint("as root all are seen; --sandbox names the directory of one")),
-        1 => Ok(found.remove(0).connection),
+            .hint("those of other users are for root, by pid, container or --sandbox")),
+        1 => found.remove(0).connection,
         count => {
             let mut list = String::new();
             for Candidate { pid, sandbox, container, .. } in &found {
@@ -100,9 +136,9 @@ fn only(mut found: Vec<Candidate>, of: &str) -> Result<Connection> {
     }
 }
 
-/// Through `/proc`, which also leads into a container's own mounts.
-fn connect(pid: i32) -> Result<Connection> {
-    Connection::open(&PathBuf::from(format!("/proc/{pid}/cwd")))
+/// The working directory of a process, by the way that also leads into a container's own mounts.
+fn cwd(pid: i32) -> PathBuf {
+    format!("/proc/{pid}/cwd").into()
 }
 
 /// Every minion that can be seen, by pid. Its name may be any: it is known by the socket in a working directory, and the
@@ -114,19 +150,18 @@ fn candidates() -> Result<Vec<Candidate>> {
     let mut seen = HashSet::new();
     let fresh = pids.into_iter().filter(|pid| socket_of(*pid).is_some_and(|socket| seen.insert(socket)));
     // One that is gone, or that does not let us in, is no candidate.
-    Ok(fresh.filter_map(|pid| Some(candidate(pid, connect(pid).ok()?))).collect())
+    Ok(fresh.filter_map(|pid| Some(candidate(pid, Connection::now(&cwd(pid))?))).collect())
 }
 
-fn candidate(pid: i32, connection: Connection) -> Candidate {
-    let pid = if connection.pid() > 0 { connection.pid() } else { pid };
-    let link = PathBuf::from(format!("/proc/{pid}/cwd"));
+fn candidate(pid: i32, connection: Result<Connection>) -> Candidate {
+    let pid = connection.as_ref().map(Connection::pid).ok().filter(|pid| *pid > 0).unwrap_or(pid);
+    let link = cwd(pid);
     Candidate { pid, sandbox: fs::read_link(&link).unwrap_or(link), container: container(pid), connection }
 }
 
-/// The control socket in the working directory of a process, as device and inode.
+/// The control socket in the working directory of a process, as device and inode. One that we may not ask is none.
 fn socket_of(pid: i32) -> Option<(u64, u64)> {
-    let file = fs::symlink_metadata(format!("/proc/{pid}/cwd/{SOCKET}")).ok()?;
-    file.file_type().is_socket().then(|| (file.dev(), file.ino()))
+    peer::socket_to_ask(&cwd(pid).join(SOCKET))
 }
 
 fn container(pid: i32) -> Option<String> {

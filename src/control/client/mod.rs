@@ -114,8 +114,14 @@ fn request(what: &str) -> Line {
 }
 
 fn ask_status(connection: &mut Connection) -> Result<Status> {
-    match connection.ask(&request("status"))? {
-        Reply::Answer(status) => Ok(status),
+    match connection.ask::<Status>(&request("status"))? {
+        Reply::Answer(mut status) => {
+            // What it calls itself is another number where it is in a pid namespace of its own. [KF-191]
+            if connection.pid() > 0 {
+                status.pid = connection.pid();
+            }
+            Ok(status)
+        }
         Reply::Refused(failure) => Err(Error::new("ask for", "status", clean(&failure.text))),
     }
 }

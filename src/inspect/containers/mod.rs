@@ -21,6 +21,8 @@ pub use finding::{Finding, Kind, Severity};
 pub use live::watch;
 
 use super::command;
+use super::minion::Named;
+use super::proc::once::Once;
 use super::view::cgroups::PREFIX;
 use crate::error::{Error, Result};
 use measure::Numbers;
@@ -231,12 +233,16 @@ impl Survey {
         let shares: Vec<(usize, &[Container])> =
             self.containers.chunks(SHARE).enumerate().map(|(at, share)| (at * SHARE, share)).collect();
         let answers = shared(&shares, |(first, share)| {
-            let owners = share.iter().enumerate().map(|(at, container)| (first + at, Owner::of_any(&container.own)));
-            owners.collect::<Vec<_>>()
+            let once = Once::default();
+            let ask = |(at, container): (usize, &Container)| {
+                let (owner, denied) = Owner::of_any(&container.own);
+                (first + at, owner.minion(&once), owner, denied)
+            };
+            share.iter().enumerate().map(ask).collect::<Vec<_>>()
         });
-        for (row, (owner, denied)) in answers.into_iter().flatten() {
+        for (row, minion, owner, denied) in answers.into_iter().flatten() {
             self.unseen += denied;
-            let finding = self.containers[row].belongs_to(owner);
+            let finding = self.containers[row].belongs_to(owner, minion);
             self.findings.extend(finding);
         }
     }
@@ -252,18 +258,17 @@ impl Container {
         self.memory_pressure = self.memory_pressure.or(numbers.memory_pressure);
     }
 
-    /// Takes over what its processes say. The minion that they name has to be in it.
-    fn belongs_to(&mut self, owner: Owner) -> Option<Finding> {
+    /// Takes over what its processes say, and what became of the minion that they name.
+    fn belongs_to(&mut self, owner: Owner, minion: Option<Named>) -> Option<Finding> {
         self.sandbox = owner.sandbox.map(|sandbox| sandbox.display().to_string());
         self.framework = owner.framework;
         self.executor = owner.executor;
-        let (task, minion) = owner.task?;
-        if self.everyone.binary_search(&minion).is_ok() || owner::is_minion(minion) {
-            self.minion = Some(minion);
-            return None;
-        }
+        self.minion = minion.as_ref().and_then(Named::alive).map(|minion| minion.pid);
+        let (task, number) = owner.task?;
+        // One that may be alive is no finding: nobody is to end what is its.
+        minion.filter(|minion| *minion == Named::Gone)?;
         let text = format!(
-            "minion {minion}, which started its task {task:?}, is gone, and {} still there",
+            "minion {number}, which started its task {task:?}, is gone, and {} still there",
             finding::named_with(&self.own, "is", "are")
         );
         let look =

@@ -1,6 +1,8 @@
 //! Whose a process is, by the environment that it was started with.
 
-use crate::process::{procfs, tree};
+use crate::inspect::minion::Named;
+use crate::inspect::proc::once::Once;
+use crate::process::tree;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -15,8 +17,10 @@ pub(super) struct Owner {
     pub(super) framework: Option<String>,
     /// `MESOS_EXECUTOR_ID`, or out of the sandbox's path.
     pub(super) executor: Option<String>,
-    /// `MINION_TASK`: the task, and the pid of the minion that started it.
+    /// `MINION_TASK`: the task, and the pid of the minion that started it, as that minion sees it.
     pub(super) task: Option<(String, i32)>,
+    /// The process that says so.
+    carrier: i32,
 }
 
 /// So many processes of a container are asked: the init of the agent knows nothing, and minion not what it started.
@@ -37,7 +41,7 @@ impl Owner {
     pub(super) fn of(pid: i32) -> Seen {
         match tree::start_environment(pid, tree::exec_end()) {
             Ok(text) if text.is_empty() => Seen::Nothing,
-            Ok(text) => Seen::Owner(Self::parse(&text)),
+            Ok(text) => Seen::Owner(Self { carrier: pid, ..Self::parse(&text) }),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Seen::Denied,
             Err(_) => Seen::Nothing,
         }
@@ -90,8 +94,15 @@ impl Owner {
             sandbox: self.sandbox.or(other.sandbox),
             framework: self.framework.or(other.framework),
             executor: self.executor.or(other.executor),
+            carrier: if self.task.is_some() { self.carrier } else { other.carrier },
             task: self.task.or(other.task),
         }
+    }
+
+    /// The minion that its task names. None where there is no task, or the process has ended meanwhile.
+    pub(super) fn minion(&self, once: &Once) -> Option<Named> {
+        let (_, minion) = self.task.as_ref()?;
+        once.stat(self.carrier).known().map(|carrier| Named::of(carrier, *minion, once))
     }
 }
 
@@ -107,12 +118,6 @@ fn behind(path: &Path, name: &str) -> Option<String> {
     let mut components = path.components().map(Component::as_os_str);
     components.find(|component| *component == name)?;
     components.next()?.to_str().map(str::to_owned)
-}
-
-/// Whether a living minion has this pid.
-pub(super) fn is_minion(pid: i32) -> bool {
-    let name = procfs::read_piece(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.starts_with(b"minion") && tree::Process::read(pid).is_ok_and(|process| !process.is_zombie())
 }
 
 #[cfg(test)]

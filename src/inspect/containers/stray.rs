@@ -2,9 +2,11 @@
 
 use super::Container;
 use super::finding::{Finding, Kind, SHOWN, named};
-use super::owner::{Owner, Seen, is_minion};
+use super::owner::{Owner, Seen};
 use crate::cgroup;
 use crate::inspect::command;
+use crate::inspect::minion::Named;
+use crate::inspect::proc::once::Once;
 use crate::process::procfs;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -22,7 +24,7 @@ pub(super) fn find(containers: &[Container], root: &str) -> (Vec<Finding>, usize
     let own = std::process::id().cast_signed();
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let mut unseen = 0;
+    let (mut unseen, once) = (0, Once::default());
     let mut strays: BTreeMap<(Stray, String, String), Vec<i32>> = BTreeMap::new();
     for pid in pids.filter(|pid| *pid != own && !homes.contains_key(pid)) {
         let owner = match Owner::of(pid) {
@@ -33,7 +35,8 @@ pub(super) fn find(containers: &[Container], root: &str) -> (Vec<Finding>, usize
             }
             Seen::Nothing => continue,
         };
-        let by_minion = owner.task.as_ref().and_then(|(_, minion)| homes.get(minion)).copied();
+        let minion = owner.minion(&once);
+        let by_minion = minion.as_ref().and_then(Named::alive).and_then(|minion| homes.get(&minion.pid)).copied();
         let home = owner.container().and_then(|id| ids.get(id)).copied().or(by_minion);
         match (home, owner.container()) {
             (Some(row), _) if !is_inside(pid, &containers[row].id) => {
@@ -42,8 +45,7 @@ pub(super) fn find(containers: &[Container], root: &str) -> (Vec<Finding>, usize
             }
             // Inside a container of another root is where it should be.
             (None, Some(id)) if !is_inside(pid, id) => {
-                let left = owner.task.as_ref().is_some_and(|(_, minion)| !is_minion(*minion));
-                let kind = if left { Stray::Left } else { Stray::Unplaced };
+                let kind = if minion == Some(Named::Gone) { Stray::Left } else { Stray::Unplaced };
                 strays.entry((kind, id.to_owned(), root.to_owned())).or_default().push(pid);
             }
             (Some(_) | None, Some(_) | None) => {}

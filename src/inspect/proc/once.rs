@@ -10,6 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(in crate::inspect) struct Once {
     texts: RefCell<HashMap<String, Seen<Vec<u8>>>>,
+    listeners: RefCell<HashMap<(u64, u64), Option<i32>>>,
 }
 
 impl Once {
@@ -34,6 +35,11 @@ impl Once {
     pub(in crate::inspect) fn stat(&self, pid: i32) -> Seen<Stat> {
         let path = super::path(pid, "stat");
         self.piece(path.clone()).and_then(|line| Stat::parse(&line).ok_or_else(|| format!("{path} is no stat line")))
+    }
+
+    /// Who listens on a socket, which is its device and inode: many processes work where it is.
+    pub(in crate::inspect) fn listener(&self, socket: (u64, u64), who: impl FnOnce() -> Option<i32>) -> Option<i32> {
+        *self.listeners.borrow_mut().entry(socket).or_insert_with(who)
     }
 
     fn read(&self, path: String, how: impl FnOnce(&str) -> Seen<Vec<u8>>) -> Seen<Vec<u8>> {

@@ -1,5 +1,6 @@
 //! Who is around a process: its parent, the minion and the agent above it, its task, what descends from it.
 
+use crate::inspect::minion::{self, Named};
 use crate::inspect::proc::once::Once;
 use crate::inspect::proc::seen::{self, Seen};
 use crate::inspect::proc::stat::Stat;
@@ -25,7 +26,8 @@ pub(in crate::inspect) struct Kin {
     pub(in crate::inspect) agent: Option<Stat>,
     /// What the marker in its environment says.
     pub(in crate::inspect) task: Option<Marker>,
-    /// Whether the minion that the marker names is alive.
+    /// The minion that the marker names; None only where it is gone. Where that cannot be known, it is the process itself that
+    /// stands here, and [`pipes`](Self::pipes) says why.
     pub(in crate::inspect) marked_minion: Option<Stat>,
     /// The main process of its task.
     pub(in crate::inspect) main: Option<Stat>,
@@ -86,21 +88,26 @@ impl Marker {
 impl Kin {
     pub(in crate::inspect) fn of(stat: &Stat, once: &Once) -> Self {
         let ancestors = ancestors(stat, once);
+        let task = variables(stat.pid, once).known().and_then(|variables| variables.marker.clone());
+        let named = task.as_ref().map(|task| Named::of(stat, task.minion, once));
         let own_and_above = || std::iter::once(stat).chain(&ancestors);
-        let minion =
-            own_and_above().find_map(|above| minion_arguments(above, once).map(|arguments| (above.clone(), arguments)));
+        let minion = own_and_above()
+            .find_map(|above| minion::arguments(above, once).map(|arguments| (above.clone(), arguments)));
         let (minion, minion_arguments) = minion.unzip();
         let agent = ancestors.iter().find(|above| is_agent(&above.name)).cloned();
-        let task = variables(stat.pid, once).known().and_then(|variables| variables.marker.clone());
-        let marked_minion = task.as_ref().and_then(|task| match &minion {
-            Some(minion) if minion.pid == task.minion => Some(minion.clone()),
-            _ => live_minion(task.minion, once),
-        });
-        let tasks = marked_minion.as_ref().map_or_else(Vec::new, |minion| mains(minion.pid, once));
+        let tasks = named.as_ref().and_then(Named::alive).map_or_else(Vec::new, |minion| mains(minion.pid, once));
         let is_own = |marker: &Marker| task.as_ref().is_some_and(|task| task.task == marker.task);
         let main =
             tasks.iter().find(|(_, marker)| is_own(marker)).and_then(|(main, _)| once.stat(*main).known().cloned());
-        let pipes = held_pipes(stat.pid, &tasks, &is_own);
+        let pipes = match &named {
+            Some(Named::Unknown(why)) => Seen::Unknown(why.clone()),
+            Some(Named::Alive(_) | Named::Gone) | None => held_pipes(stat.pid, &tasks, &is_own),
+        };
+        let marked_minion = named.and_then(|named| match named {
+            Named::Alive(minion) => Some(minion),
+            Named::Gone => None,
+            Named::Unknown(_) => Some(stat.clone()),
+        });
         Self {
             parent: ancestors.first().cloned(),
             minion,
@@ -116,7 +123,7 @@ impl Kin {
 }
 
 /// The parents up to pid 1, the nearest first.
-fn ancestors(stat: &Stat, once: &Once) -> Vec<Stat> {
+pub(in crate::inspect) fn ancestors(stat: &Stat, once: &Once) -> Vec<Stat> {
     let mut above = Vec::new();
     let mut next = stat.parent;
     while next > 0 && above.len() < MOST {
@@ -142,31 +149,15 @@ fn descendants(stat: &Stat, once: &Once) -> Vec<Stat> {
     found
 }
 
-/// The arguments of a process that is a supervisor of this program; None for every other.
-///
-/// By its name and what it was told to do: `minion doctor` is no supervisor, nor are the stand-ins of a demo.
-pub(in crate::inspect) fn minion_arguments(stat: &Stat, once: &Once) -> Option<Vec<String>> {
-    if !stat.name.starts_with("minion") || stat.is_zombie() {
-        return None;
-    }
-    let arguments = proc::arguments(stat.pid, once).known()?.clone();
-    let job = arguments.get(1)?;
-    (job.starts_with('-') || job == "run" || job == "supervise").then_some(arguments)
-}
-
-/// The process of this number, if it is a supervisor.
-pub(in crate::inspect) fn live_minion(pid: i32, once: &Once) -> Option<Stat> {
-    let Seen::Known(stat) = once.stat(pid) else { return None };
-    minion_arguments(&stat, once).map(|_| stat)
-}
-
 /// The main process of each task of a minion: children of its first thread, which alone starts any.
 pub(in crate::inspect) fn mains(minion: i32, once: &Once) -> Vec<(i32, Marker)> {
     let leads = |pid: i32| getpgid(Pid::from_raw(pid)).is_ok_and(|group| group.as_raw_nonzero().get() == pid);
+    // As it sees itself: in a pid namespace of its own that is another number.
+    let own = minion::numbers(minion, once).last().copied();
     let main = |pid: i32| {
         let marker = variables(pid, once).known()?.marker.clone()?;
         // An orphan that came back to the minion has the marker too, but never led the group.
-        (marker.minion == minion && leads(pid)).then_some((pid, marker))
+        (own == Some(marker.minion) && leads(pid)).then_some((pid, marker))
     };
     children_of_thread(minion, minion, once).into_iter().filter_map(main).collect()
 }
@@ -219,6 +210,6 @@ mod tests {
         assert_eq!(kin.parent.unwrap().pid, stat.parent);
         // Not this process itself: the program of these tests is called after the crate.
         let Seen::Known(parent) = Stat::read(stat.parent) else { panic!("not seen") };
-        assert_eq!(minion_arguments(&parent, &once), None);
+        assert_eq!(minion::arguments(&parent, &once), None);
     }
 }

@@ -16,7 +16,7 @@ use super::reactor::Source;
 use crate::control::protocol::{Container, Done, Failure, Kind, VERSION};
 use crate::control::server::{ClientId, Request, Server};
 use crate::error::Result;
-use crate::process::signals;
+use crate::process::{signals, tree};
 use crate::task::state::State;
 use crate::task::{Command, Input, Refusal, TaskId};
 use journal::Journal;
@@ -131,9 +131,14 @@ impl Supervisor {
                 self.say_command(client, task, verb(command));
                 Ok(self.done(task, words(command, before, state, name)))
             }
+            // Nothing is refused to whoever wants what is so already.
+            Some(Err(Refusal::Executor)) if command == Command::Start && runs(before) => {
+                self.say_command(client, task, verb(command));
+                Ok(self.done(task, format!("{name} runs already")))
+            }
             Some(Err(refusal)) => {
                 self.say_command(client, task, &format!("{} (refused)", verb(command)));
-                Err(refused(command, refusal))
+                Err(refused(command, refusal, &self.own_name(client)))
             }
             // An answer to each command is the core's promise.
             None => Err(Failure::new(Kind::Refused, "nobody decided on it")),
@@ -167,6 +172,15 @@ impl Supervisor {
         })
     }
 
+    /// This minion as the client can name it to `kill`: by a number only where both are in one pid namespace. [KF-191]
+    fn own_name(&self, client: ClientId) -> String {
+        let peer = self.desk.server.as_ref().and_then(|server| server.peer(client)).map_or(0, |peer| peer.pid);
+        let numbers = |pid: i32| tree::numbers(pid).map_or(0, |numbers| numbers.len());
+        let own = crate::process::own_pid();
+        // One that we do not see has no number here; one further in has several.
+        if peer > 0 && numbers(peer) == numbers(own) { format!("kill -TERM {own}") } else { "SIGTERM".to_owned() }
+    }
+
     fn say_command(&mut self, client: ClientId, task: TaskId, what: &str) {
         let peer = self.desk.server.as_ref().and_then(|server| server.peer(client));
         let by = peer.map_or_else(String::new, |peer| format!(", by uid {} (pid {})", peer.uid, peer.pid));
@@ -187,7 +201,7 @@ fn verb(command: Command) -> &'static str {
 fn words(command: Command, before: Option<State>, after: State, name: &str) -> String {
     let dead = matches!(before, Some(State::Clearing { .. }));
     match (command, after) {
-        (Command::Start, State::Running { .. } | State::Starting { .. }) if before == Some(after) => {
+        (Command::Start, _) if runs(before) && before == Some(after) => {
             format!("{name} runs already")
         }
         (Command::Stop, State::Down) if before == Some(after) => format!("{name} is down already"),
@@ -202,13 +216,17 @@ fn words(command: Command, before: Option<State>, after: State, name: &str) -> S
     }
 }
 
-fn refused(command: Command, refusal: Refusal) -> Failure {
+fn runs(state: Option<State>) -> bool {
+    matches!(state, Some(State::Running { .. } | State::Starting { .. }))
+}
+
+/// `end` is what ends minion.
+fn refused(command: Command, refusal: Refusal, end: &str) -> Failure {
     let verb = verb(command);
     let text = match refusal {
-        Refusal::Executor => format!(
-            "{verb}: the executor's end is the end of everything (hint: kill -TERM {} ends minion in order)",
-            crate::process::own_pid()
-        ),
+        Refusal::Executor => {
+            format!("{verb}: the executor's end is the end of everything (hint: {end} ends minion in order)")
+        }
         Refusal::Ending => format!("{verb}: everything is ending, nothing starts any more"),
     };
     Failure::new(Kind::Refused, text)
