@@ -88,6 +88,6 @@ fn absent(name: &str) -> Option<Absent> {
 }
 
 pub(crate) fn attach(options: AttachOptions) -> Result<Answer> {
-    let AttachOptions { pid, container, only, mesos_cgroup_prefix: prefix, json } = options;
-    inspect::attach(&Errand { pid, container, only, prefix, json }, &Screen::of_stdout())
+    let AttachOptions { pid, container, only, take, mesos_cgroup_prefix: prefix, json } = options;
+    inspect::attach(&Errand { pid, container, only, take, prefix, json }, &Screen::of_stdout())
 }
