@@ -81,7 +81,8 @@ pub(super) const CONTAINERS_ROW: Row = Row {
          kills, pressure. Findings follow: processes whose hierarchies disagree, processes that left their container, cgroups \
          that would stop or mislead the agent's next recovery, containers whose minion is gone.",
         "Framework and executor come from the environment of the container's processes, which their user and root may read.",
-        "Exit codes: 0 without findings, 1 with, 2 when the trees cannot be read.",
+        "STATE is the kind of a container's worst finding, a note's too. Exit codes: 0 when there is nothing but notes; 1 when \
+         there is a warning or a problem; 2 when the trees cannot be read.",
     ],
     sections: &[],
     json: Json::Asked(&json::CONTAINERS),
