@@ -103,7 +103,8 @@ pub(super) const LOGS_ROW: Row = Row {
          looked for in the working directory, then with every minion that runs here.",
         "No line is left out or printed twice while files are rotated, for as long as the reader keeps up with retention: what \
          was removed before it was opened is gone.",
-        "Exit codes: 0; 2 when there is no such log.",
+        "A rotated file that is broken is named, and what can be read of it and the others are printed all the same.",
+        "Exit codes: 0; 2 when there is no such log, or a file of it could not be read.",
     ],
     sections: &[],
     json: Json::Never("its output is the log, byte for byte"),
