@@ -117,8 +117,9 @@ impl Cgroups {
         cgroups.referred = reference.is_some();
         let elsewhere = cgroups.container.as_ref().map(|id| host.elsewhere(&text(stat.pid), id)).unwrap_or_default();
         for Elsewhere { hierarchy, container, .. } in elsewhere {
-            let row = cgroups.rows.iter_mut().find(|row| row.hierarchy == hierarchy);
-            row.into_iter().for_each(|row| row.other = Some(container.clone()));
+            if let Some(row) = cgroups.rows.iter_mut().find(|row| row.hierarchy == hierarchy) {
+                row.other = Some(container);
+            }
         }
         if let Some(container) = &question.container {
             cgroups.evidence = format!("container {container}: it was asked for by name");
