@@ -326,6 +326,7 @@ fn every_page_fits_eighty_columns_but_for_what_cannot_be_broken() {
 fn every_kind_of_finding_has_a_test_that_makes_it() {
     let tests = [
         include_str!("inspect.rs"),
+        include_str!("root_attach.rs"),
         include_str!("root_inspect.rs"),
         include_str!("root_inspect/namespaces.rs"),
         include_str!("root_inspect/resources.rs"),

@@ -9,6 +9,7 @@ use common::fifo::Lines;
 use common::minion::Sandbox;
 use common::{DEADLINE, minion, wait_readable};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
@@ -123,6 +124,60 @@ fn the_last_lines_are_counted_across_files_and_an_unfinished_one_counts() {
         assert_eq!(text(sandbox.path(), &["proxy", "-n", count]), expected, "-n {count}");
     }
     assert_eq!(text(sandbox.path(), &["proxy", "--lines=99"]).lines().count(), 6);
+}
+
+#[test]
+fn a_broken_backup_is_named_and_hides_nothing_of_the_others() {
+    let name = "proxy-2026-11-30T01-00-00.000.log.gz";
+    let whole = fs::read(by_hand().path().join(name)).unwrap();
+    let read = |arguments: &[&str], breaks: &dyn Fn(&Path)| {
+        let sandbox = by_hand();
+        fs::remove_file(sandbox.path().join(name)).unwrap();
+        breaks(&sandbox.path().join(name));
+        let output = output(sandbox.path(), arguments);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), errors.contains(&format!("read {name}: ")))
+    };
+    let rest = "three\nfour\nfive\nsi".to_owned();
+    let garbage = |path: &Path| fs::write(path, "no gzip").unwrap();
+    // Without its end all of the data may still come out, as it does here.
+    let cut = |path: &Path| fs::write(path, &whole[..whole.len() - 8]).unwrap();
+    for arguments in [&["proxy"][..], &["proxy", "-n", "99"]] {
+        assert_eq!(read(arguments, &garbage), (Some(2), rest.clone(), true), "{arguments:?}");
+        assert_eq!(read(arguments, &cut), (Some(2), format!("one\ntwo\n{rest}"), true), "{arguments:?}");
+    }
+    assert_eq!(read(&["proxy", "-n", "5"], &cut), (Some(2), format!("two\n{rest}"), true));
+    assert_eq!(read(&["proxy", "-n", "2"], &garbage), (Some(0), "five\nsi".into(), false), "it was not needed");
+}
+
+#[test]
+fn a_backup_that_is_cut_off_amid_a_line_swallows_none() {
+    let sandbox = by_hand();
+    // A second member that is none, behind one that ends so.
+    let member = Command::new("sh").args(["-c", "printf 'one\ntw' | gzip -c; echo no gzip"]).output().unwrap();
+    fs::write(sandbox.path().join("proxy-2026-11-30T01-00-00.000.log.gz"), member.stdout).unwrap();
+    for (count, lines) in [("99", "one\ntw\nthree\nfour\nfive\nsi"), ("5", "tw\nthree\nfour\nfive\nsi")] {
+        let output = output(sandbox.path(), &["proxy", "-n", count]);
+        assert_eq!((String::from_utf8(output.stdout).unwrap().as_str(), output.status.code()), (lines, Some(2)));
+    }
+}
+
+#[test]
+fn a_backup_that_this_user_may_not_read_is_named_and_hides_none() {
+    need!("root");
+    let sandbox = by_hand();
+    let program = sandbox.path().join("minion");
+    common::another_name(minion(), &program);
+    let of_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    of_mode(sandbox.path(), 0o755);
+    of_mode(&sandbox.path().join("proxy-2026-11-30T01-00-00.000.log.gz"), 0o600);
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(["logs", "proxy"]);
+    let output = command.current_dir(sandbox.path()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "three\nfour\nfive\nsi", "{errors}");
+    assert!(errors.contains("read proxy-2026-11-30T01-00-00.000.log.gz: Permission denied"), "{errors}");
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

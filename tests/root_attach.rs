@@ -83,6 +83,106 @@ fn a_stray_process_is_put_back_in_every_hierarchy_and_a_second_time_there_is_not
     }
 }
 
+/// A process inside of container `a` in freezer, memory and cpuset, beside container `b` with freezer and memory alone.
+fn in_a_beside_b() -> (CgroupGuard, Looked) {
+    in_a(Looked::waiting())
+}
+
+fn in_a(looked: Looked) -> (CgroupGuard, Looked) {
+    let guard = CgroupGuard::new(&[FREEZER, MEMORY, CPUSET], "/a");
+    for hierarchy in [FREEZER, MEMORY, CPUSET] {
+        looked.enters_cgroup(&Path::new(hierarchy).join(guard.name()).join("a"));
+    }
+    for hierarchy in [FREEZER, MEMORY] {
+        fs::create_dir(Path::new(hierarchy).join(guard.name()).join("b")).unwrap();
+    }
+    (guard, looked)
+}
+
+fn attach_to_b(pid: i32, guard: &CgroupGuard, more: &[&str]) -> Output {
+    let prefix = format!("--mesos-cgroup-prefix={}", guard.name());
+    Command::new(minion()).args(["attach", &pid.to_string(), "--to=b", &prefix]).args(more).output().unwrap()
+}
+
+#[test]
+fn a_process_inside_another_container_is_left_there_unless_the_move_is_asked_for() {
+    need!("root", "v1");
+    let (guard, looked) = in_a_beside_b();
+    let words = ["inside another container, a, in", "freezer", "cpuset", "--move takes it out"];
+    for more in [&[][..], &["--only=memory"]] {
+        impossible(&attach_to_b(looked.pid(), &guard, more), &words);
+        for hierarchy in ["freezer", "memory", "cpuset"] {
+            assert_eq!(is_in(looked.pid(), hierarchy), PathBuf::from(format!("/{}/a", guard.name())));
+        }
+    }
+}
+
+#[test]
+fn a_move_says_where_the_process_stays_in_the_other_container() {
+    need!("root", "v1");
+    let (guard, looked) = in_a_beside_b();
+    let output = attach_to_b(looked.pid(), &guard, &["--move", "--json"]);
+    assert_eq!(outcome(&output, "memory").0["result"], "moved");
+    let (left, code) = outcome(&output, "cpuset");
+    assert_eq!((&left["result"], &left["cgroup"]), (&"left".into(), &format!("/{}/a", guard.name()).into()));
+    assert_eq!((code, is_in(looked.pid(), "memory")), (1, PathBuf::from(format!("/{}/b", guard.name()))));
+    let page = attach_to_b(looked.pid(), &guard, &["--move"]);
+    let text = String::from_utf8(page.stdout).unwrap();
+    assert!(text.contains("STAYS in container a") && !text.contains("it is where it should be"), "{text}");
+    assert!(text.contains("in two containers now: in cpuset") && page.status.code() == Some(1), "{text}");
+}
+
+#[test]
+fn why_calls_a_place_in_another_container_a_problem_and_advises_what_containers_does() {
+    need!("root", "v1");
+    let (guard, looked) = in_a_beside_b();
+    attach_to_b(looked.pid(), &guard, &["--move"]);
+    let prefix = format!("--mesos-cgroup-prefix={}", guard.name());
+    let mut said = common::look::why(looked.pid(), &[&prefix]);
+    assert!(said.code == 1 && said.actual("cgroup-two-containers").contains("/a (container a)"), "{}", said.text);
+    assert!(!said.text.contains(&format!("cpuset in /{}/a", guard.name())), "{}", said.text);
+    let containers = Command::new(minion()).args(["containers", "--json", &prefix]).output().unwrap();
+    let survey: Value = serde_json::from_slice(&containers.stdout).unwrap();
+    let advised = format!("minion attach {} --to=a {prefix} --move", looked.pid());
+    assert_eq!(said.commands(), [advised.as_str()]);
+    let of_containers = common::look::commands(&survey["findings"]);
+    assert!(of_containers.contains(&advised), "{of_containers:?}");
+    assert!(said.pasted()[0].status.success());
+    for hierarchy in ["freezer", "memory", "cpuset"] {
+        assert_eq!(is_in(looked.pid(), hierarchy), PathBuf::from(format!("/{}/a", guard.name())));
+    }
+    assert!(!common::look::why(looked.pid(), &[&prefix]).has("cgroup-two-containers"));
+}
+
+#[test]
+fn a_process_that_was_started_in_the_container_it_is_in_is_not_advised_back_into_the_other() {
+    need!("root", "v1");
+    let mut command = Command::new("bash");
+    command.args(["-c", "echo ready; read -r x"]).env("MESOS_DIRECTORY", "/w/runs/b");
+    let (guard, looked) = in_a(Looked::start(&mut command).0);
+    attach_to_b(looked.pid(), &guard, &["--move"]);
+    let prefix = format!("--mesos-cgroup-prefix={}", guard.name());
+    let said = common::look::why(looked.pid(), &[&prefix]);
+    let remedy = said.finding("cgroup-two-containers")["remedy"].as_str().unwrap();
+    assert!(said.commands().is_empty() && remedy.starts_with("b has no cgroup there"), "{}", said.text);
+    let containers = Command::new(minion()).args(["containers", "--json", &prefix]).output().unwrap();
+    let survey: Value = serde_json::from_slice(&containers.stdout).unwrap();
+    let advised = common::look::commands(&survey["findings"]);
+    assert!(advised.contains(&format!("minion attach {} --to=b {prefix} --move", looked.pid())), "{advised:?}");
+    assert!(!advised.iter().any(|command| command.contains("--to=a")), "{advised:?}");
+}
+
+#[test]
+fn a_kernel_thread_is_told_to_be_one_and_not_to_be_a_real_time_process() {
+    need!("root", "v1");
+    let guard = CgroupGuard::new(&[FREEZER, MEMORY], "/c1");
+    if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
+        refused(&attach(2, guard.name(), &[]), "memory", libc::EINVAL, "thread of the kernel");
+        let outcome = outcome(&attach(2, guard.name(), &[]), "freezer").0.to_string();
+        assert!(!outcome.contains("real-time"), "{outcome}");
+    }
+}
+
 #[test]
 fn only_one_hierarchy_is_written_to_when_only_one_is_named() {
     need!("root", "v1");

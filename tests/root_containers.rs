@@ -260,10 +260,11 @@ fn what_is_left_of_a_container_that_is_gone_is_an_orphan() {
     let mut command = Command::new("bash");
     command.args(["-c", "echo ready; read -r x"]).env("MINION_TASK", format!("proxy.{}.1", gone.id()));
     let (left, _) = Looked::start(command.env("MESOS_DIRECTORY", format!("/w/runs/{id}")));
-    let (seen, _) = survey(&root);
+    let (seen, code) = survey(&root);
     let orphans = findings(&seen, "orphan");
     let orphan = orphans.iter().find(|orphan| orphan["container"] == id).unwrap_or_else(|| panic!("{seen}"));
     assert_eq!(pids(orphan), [i64::from(left.pid())]);
+    assert_eq!((code, &orphan["severity"]), (1, &"warning".into()), "nobody ends it: {orphan}");
     let page = String::from_utf8(paste(orphan["commands"][0].as_str().unwrap()).stdout).unwrap();
     assert!(page.starts_with(&format!("pid {} (bash)", left.pid())) && page.contains("minion-gone"), "{page}");
 }

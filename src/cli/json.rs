@@ -135,7 +135,8 @@ pub(super) static INSPECT: Schema = Schema {
         ("processes[].view.container", "id, evidence"),
         (
             "processes[].view.cgroups[]",
-            "hierarchy, expected, actual, verdict (inside, below, inner, outside, none), why",
+            "hierarchy, expected, actual, verdict (inside, below, inner, outside, none), why, other_container (the one that it is \
+             inside of there)",
         ),
         ("processes[].view.namespaces[]", "kind, own, host, minion, agent (inode numbers)"),
         ("processes[].view.mounts", "own, differences (from the host, in words)"),
@@ -158,7 +159,10 @@ pub(super) static ATTACH: Schema = Schema {
     version: "\"minion.attach/1\"",
     objects: &[
         ("", "schema, pid, container, outcomes"),
-        ("outcomes[]", "hierarchy, cgroup, result (moved, there, failed), errno, error"),
+        (
+            "outcomes[]",
+            "hierarchy, cgroup, result (moved, there, failed, left: it stays in another container's cgroup), errno, error",
+        ),
     ],
 };
 

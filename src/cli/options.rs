@@ -276,6 +276,8 @@ pub struct AttachOptions {
     pub container: String,
     /// `--only`: a controller.
     pub only: Option<String>,
+    /// `--move`: out of another container too.
+    pub take: bool,
     /// `--mesos-cgroup-prefix`.
     pub mesos_cgroup_prefix: Option<String>,
     /// `--json`.

@@ -57,13 +57,17 @@ static LOOK: [Flag<LookOptions>; 5] = [
     version_flag(),
 ];
 
-static ATTACH: [Flag<AttachOptions>; 6] = [
+static ATTACH: [Flag<AttachOptions>; 7] = [
     About::new(Group::Container, "to", Value::Text("CONTAINER"))
         .help("The container's id; parent.child for a nested one. Required.")
         .sets(|o, v| put(&mut o.container, value::utf8(v).map(str::to_owned))),
     About::new(Group::Container, "only", Value::Text("CONTROLLER"))
         .help("Attach in the hierarchy of this controller only; systemd and unified name the two without one.")
         .sets(|o, v| put(&mut o.only, value::utf8(v).map(|name| Some(name.to_owned())))),
+    About::new(Group::Container, "move", Value::Switch)
+        .default("false")
+        .help("Take it out of the other container that it is inside of. Without it such a process is left where it is.")
+        .sets(|o, v| put(&mut o.take, value::boolean(v))),
     PREFIX.sets(|o, v| put(&mut o.mesos_cgroup_prefix, value::cgroup_prefix(v).map(Some))),
     JSON.sets(|o, v| put(&mut o.json, value::boolean(v))),
     help_flag(),
@@ -158,7 +162,10 @@ pub(super) const ATTACH_ROW: Row = Row {
         "Writes the pid to cgroup.procs of the container in each hierarchy where the container has a cgroup and the process is \
          not in it, reads back that it is there, and says of each hierarchy what was done or why it could not be. Children of \
          the process stay where they are.",
-        "Exit codes: 0 when it is in all of them; 1 when it is not; 2 when there is no such process or container.",
+        "A process that is inside another container is refused, unless --move is given. In a hierarchy where that one has a \
+         cgroup and CONTAINER has none it stays there, and is then in two containers: this is said, and the exit code is 1.",
+        "Exit codes: 0 when it is in all of them, and in no other container; 1 when it is not; 2 when there is no such process \
+         or container, or it is inside another one.",
     ],
     sections: &[],
     json: Json::Asked(&json::ATTACH),

@@ -81,7 +81,8 @@ pub(super) const CONTAINERS_ROW: Row = Row {
          kills, pressure. Findings follow: processes whose hierarchies disagree, processes that left their container, cgroups \
          that would stop or mislead the agent's next recovery, containers whose minion is gone.",
         "Framework and executor come from the environment of the container's processes, which their user and root may read.",
-        "Exit codes: 0 without findings, 1 with, 2 when the trees cannot be read.",
+        "STATE is the kind of a container's worst finding, a note's too. Exit codes: 0 when there is nothing but notes; 1 when \
+         there is a warning or a problem; 2 when the trees cannot be read.",
     ],
     sections: &[],
     json: Json::Asked(&json::CONTAINERS),
@@ -102,7 +103,8 @@ pub(super) const LOGS_ROW: Row = Row {
          looked for in the working directory, then with every minion that runs here.",
         "No line is left out or printed twice while files are rotated, for as long as the reader keeps up with retention: what \
          was removed before it was opened is gone.",
-        "Exit codes: 0; 2 when there is no such log.",
+        "A rotated file that is broken is named, and what can be read of it and the others are printed all the same.",
+        "Exit codes: 0; 2 when there is no such log, or a file of it could not be read.",
     ],
     sections: &[],
     json: Json::Never("its output is the log, byte for byte"),

@@ -5,6 +5,7 @@ use super::proc::seen::Seen;
 use super::report::{Answer, Form};
 use super::view::kmsg::{self, Victim};
 use super::{command, json, page};
+use crate::process::signals;
 use crate::render::Screen;
 use crate::render::unit::span;
 use serde_json::Value;
@@ -27,7 +28,9 @@ pub struct Absent {
     pub state: String,
     /// How its last run ended; None where there was none.
     pub exit: Option<LastExit>,
-    /// OOM kills in the container so far.
+    /// The signal that a command of minion sent to that run last: `signal SIGKILL, by uid 0 (pid 4711)`.
+    pub signalled: Option<String>,
+    /// OOM kills in the container so far; None where they are not counted.
     pub oom_kills: Option<u64>,
     /// The container's memory cgroup.
     pub memory: Option<PathBuf>,
@@ -103,10 +106,14 @@ fn finding(absent: &Absent, victims: &Seen<Vec<Victim>>) -> Finding {
 /// Who did it. The kernel keeps no record of who sent a signal, but of its own kills.
 fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> String {
     let signal = i32::from(exit.code.saturating_sub(BY_SIGNAL));
+    let is_it = |words: &&String| words.split(',').next() == Some(&format!("signal {}", signals::name(signal)));
     match signal {
         // Most tasks obey the signal and exit with a code of their own.
         0 | libc::SIGKILL | libc::SIGTERM if exit.commanded => {
             "a command of minion (stop, restart) ended it".to_owned()
+        }
+        1.. if let Some(words) = absent.signalled.as_ref().filter(is_it) => {
+            format!("a command of minion sent it: {words}")
         }
         libc::SIGKILL => match (absent.oom_kills, victims) {
             (Some(1..), Seen::Known(victims)) if !victims.is_empty() => out_of_memory(victims),
@@ -115,9 +122,14 @@ fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> Strin
                                not say whom"
                     .to_owned()
             }
-            (Some(0) | None, _) => {
-                "a person, the agent, or another process that may: the kernel has killed nobody for memory \
-                                    here, and keeps no record of who sends a signal"
+            (Some(0), _) => {
+                "a person, the agent, or another process that may: the kernel has killed nobody for memory here, \
+                             and keeps no record of who sends a signal"
+                    .to_owned()
+            }
+            (None, _) => {
+                "a person, the agent, another process that may, or the kernel for lack of memory: its kills are not \
+                          counted here, and it keeps no record of who sends a signal"
                     .to_owned()
             }
         },
@@ -130,7 +142,10 @@ fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> Strin
             "a fault of the program itself: the kernel or its own check stopped it".to_owned()
         }
         0 if exit.code == 127 => "nothing ran: the program could not be started".to_owned(),
-        0 => "it ended by itself".to_owned(),
+        0 => match &absent.signalled {
+            Some(words) => format!("it ended by itself, or obeyed a command of minion: {words}"),
+            None => "it ended by itself".to_owned(),
+        },
         _ => "a person or another process sent it: the kernel keeps no record of who".to_owned(),
     }
 }
@@ -162,8 +177,23 @@ mod tests {
         let known = Seen::Known(vec![victim]);
         assert!(told(137, Some(2), &known).ends_with("the last was pid 7 (km), by the limit of /mesos/c1"));
         assert!(told(137, Some(2), &Seen::Unknown("EPERM on /dev/kmsg".into())).starts_with("most likely the kernel"));
-        assert!(told(137, Some(0), &Seen::default()).starts_with("a person, the agent"));
-        assert!(told(137, None, &Seen::default()).contains("no record"));
+        assert!(told(137, Some(0), &Seen::default()).contains("the kernel has killed nobody for memory here"));
+        let uncounted = told(137, None, &Seen::default());
+        assert!(uncounted.contains("not counted here") && !uncounted.contains("nobody"), "{uncounted}");
+    }
+
+    #[test]
+    fn a_signal_that_a_command_sent_is_told_with_who_gave_it() {
+        let told = |code, words: &str| {
+            let exit = LastExit { code, ..LastExit::default() };
+            let absent = Absent { signalled: Some(words.to_owned()), oom_kills: Some(1), ..Absent::default() };
+            cause(&exit, &absent, &Seen::default())
+        };
+        let kill = "signal SIGKILL, by uid 0 (pid 7)";
+        assert_eq!(told(137, kill), format!("a command of minion sent it: {kill}"));
+        assert_eq!(told(129, "signal SIGHUP"), "a command of minion sent it: signal SIGHUP");
+        assert!(told(137, "signal SIGHUP, by uid 0 (pid 7)").starts_with("most likely the kernel"));
+        assert!(told(0, "signal SIGTERM").ends_with("or obeyed a command of minion: signal SIGTERM"));
     }
 
     #[test]

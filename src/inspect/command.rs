@@ -10,6 +10,11 @@ pub(super) fn attach(pid: i32, container: &str, only: Option<&str>, prefix: &str
     format!("minion attach {pid} --to={}{}{}", quoted(container), only.unwrap_or_default(), flag(prefix))
 }
 
+/// The same for a process that is inside of another container.
+pub(super) fn take(pid: i32, container: &str, only: Option<&str>, prefix: &str) -> String {
+    attach(pid, container, only, prefix) + " --move"
+}
+
 /// `minion inspect WORD` of a pid or a container.
 pub(super) fn inspect(word: &str, prefix: &str) -> String {
     format!("minion inspect {}{}", quoted(word), flag(prefix))

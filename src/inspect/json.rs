@@ -145,6 +145,7 @@ fn row(row: &Row) -> Value {
         .put("actual", shown(&row.actual))
         .text("verdict", verdict)
         .put("why", option(why, Value::from))
+        .put("other_container", option(row.other.as_deref(), Value::from))
         .end()
 }
 

@@ -139,6 +139,7 @@ fn verdict(row: &Row) -> (String, Cell) {
         Standing::Below { expected } => (shown(expected), Cell::toned(Tone::Warn, "below")),
         Standing::Inner { expected } => (shown(expected), Cell::toned(Tone::Bad, "INNER")),
         Standing::Outside { expected, .. } => (shown(expected), Cell::toned(Tone::Bad, "OUTSIDE")),
+        Standing::None(_) if row.other.is_some() => ("-".to_owned(), Cell::toned(Tone::Bad, "OTHER CONTAINER")),
         Standing::None(why) => ("-".to_owned(), Cell::toned(Tone::Dim, why.map_or("unknown", nowhere))),
     }
 }

@@ -172,8 +172,13 @@ fn container_page(container: &Container, seen: &[Looked], screen: &Screen) -> St
             Seen::Known(status) => status.resident.map_or_else(|| "-".to_owned(), bytes),
             Seen::Unknown(_) => "unknown".to_owned(),
         };
-        let out: Vec<&str> =
-            view.cgroups.rows.iter().filter(|row| row.is_out()).map(|row| row.hierarchy.as_str()).collect();
+        let out: Vec<&str> = view
+            .cgroups
+            .rows
+            .iter()
+            .filter(|row| row.is_out() || row.other.is_some())
+            .map(|row| row.hierarchy.as_str())
+            .collect();
         let out = if out.is_empty() { Cell::from("-") } else { Cell::toned(Tone::Bad, out.join(" ")) };
         let stat = &view.stat;
         let numbers = [stat.pid, stat.parent, stat.session].map(|number| Cell::from(number.to_string()));

@@ -35,6 +35,11 @@ pub struct Segment {
 enum Reader {
     Plain(File),
     Packed(Box<MultiGzDecoder<File>>),
+    /// A backup that cannot be opened: each read says why. The others can be read all the same.
+    Closed {
+        errno: Errno,
+        packed: bool,
+    },
 }
 
 /// What became of the file that was written when it was opened.
@@ -70,7 +75,8 @@ impl History {
     pub fn after(&self, after: Option<Stamp>) -> Result<Vec<Segment>> {
         // The order is what makes it whole: what is rotated behind our back after this open is among the backups.
         let current = self
-            .open_file(&rotation::file_name(&self.log))?
+            .open_file(&rotation::file_name(&self.log))
+            .during("open", rotation::file_name(&self.log))?
             .map(|file| Segment { reader: Reader::Plain(file), stamp: None });
         let mut found = backups(self.directory.as_fd(), &self.log).during("list backups of", &self.log)?;
         found.retain(|backup| after.is_none_or(|after| backup.stamp.millis() > after.millis()));
@@ -83,33 +89,42 @@ impl History {
         }
         let all = found.len() <= AT_ONCE;
         found.truncate(AT_ONCE);
-        let mut segments = Vec::new();
-        for backup in found {
-            segments.extend(self.open_backup(backup)?);
-        }
+        let mut segments: Vec<Segment> = found.into_iter().filter_map(|backup| self.open_backup(backup)).collect();
         segments.extend(current.filter(|_| all).map(|current| Segment { stamp: rotated, ..current }));
         Ok(segments)
     }
 
     /// None for a backup that retention has taken since.
-    fn open_backup(&self, backup: Backup) -> Result<Option<Segment>> {
+    fn open_backup(&self, backup: Backup) -> Option<Segment> {
         let plain = file_name(&self.log, backup.stamp);
-        if let Some(file) = self.open_file(&plain)? {
-            return Ok(Some(Segment { reader: Reader::Plain(file), stamp: Some(backup.stamp) }));
-        }
-        let packed = self.open_file(&(plain + PACKED))?;
-        Ok(packed.map(|file| Segment {
-            reader: Reader::Packed(Box::new(MultiGzDecoder::new(file))),
-            stamp: Some(backup.stamp),
-        }))
+        let reader = match self.open_file(&plain) {
+            Ok(Some(file)) => Reader::Plain(file),
+            Ok(None) => match self.open_file(&(plain + PACKED)) {
+                Ok(file) => Reader::Packed(Box::new(MultiGzDecoder::new(file?))),
+                Err(errno) => Reader::Closed { errno, packed: true },
+            },
+            Err(errno) => Reader::Closed { errno, packed: false },
+        };
+        Some(Segment { reader, stamp: Some(backup.stamp) })
     }
 
-    fn open_file(&self, name: &str) -> Result<Option<File>> {
+    /// What a segment is called.
+    pub fn name_of(&self, segment: &Segment) -> String {
+        match (segment.stamp, &segment.reader) {
+            (None, _) => rotation::file_name(&self.log),
+            (Some(stamp), Reader::Packed(_) | Reader::Closed { packed: true, .. }) => {
+                file_name(&self.log, stamp) + PACKED
+            }
+            (Some(stamp), Reader::Plain(_) | Reader::Closed { packed: false, .. }) => file_name(&self.log, stamp),
+        }
+    }
+
+    fn open_file(&self, name: &str) -> rustix::io::Result<Option<File>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         match openat(&self.directory, name, flags, Mode::empty()) {
             Ok(fd) => Ok(Some(File::from(fd))),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(error).during("open", name),
+            Err(error) => Err(error),
         }
     }
 }
@@ -137,7 +152,7 @@ impl Segment {
                     .saturating_mul(1000)
                     .saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0) / 1_000_000))
             }
-            (None, Reader::Packed(_)) => Ok(i64::MAX),
+            (None, Reader::Packed(_) | Reader::Closed { .. }) => Ok(i64::MAX),
         }
     }
 
@@ -175,6 +190,7 @@ impl Segment {
                 **decoder = MultiGzDecoder::new(file);
                 Ok(())
             }
+            Reader::Closed { .. } => Ok(()),
         }
     }
 
@@ -183,6 +199,7 @@ impl Segment {
         match &mut self.reader {
             Reader::Plain(file) => file.seek(SeekFrom::End(0)).map(drop),
             Reader::Packed(decoder) => io::copy(decoder, &mut io::sink()).map(drop),
+            Reader::Closed { .. } => Ok(()),
         }
     }
 
@@ -199,6 +216,7 @@ impl Read for Segment {
         match &mut self.reader {
             Reader::Plain(file) => file.read(buffer),
             Reader::Packed(decoder) => decoder.read(buffer),
+            Reader::Closed { errno, .. } => Err((*errno).into()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::checks;
 use minion::cli::{AttachOptions, CommonOptions, DoctorOptions, LookOptions, SuperviseOptions};
 use minion::control::client::{self, Wanted};
-use minion::control::protocol::Cgroup;
+use minion::control::protocol::{Cgroup, Event};
 use minion::error::Result;
 use minion::hyperkube;
 use minion::inspect::doctor::{self, Children, Depth, LogBound, Subject};
@@ -69,6 +69,7 @@ pub(crate) fn look(options: LookOptions, whole: bool) -> Result<Answer> {
 fn absent(name: &str) -> Option<Absent> {
     let status = client::status(&Wanted::default()).ok()?;
     let task = status.tasks.into_iter().find(|task| task.name == name && task.pid.is_none())?;
+    let signalled = signalled(&status.events, name);
     let counts = |cgroup: &&Cgroup| cgroup.hierarchy.split(',').any(|name| name == "memory" || name == "unified");
     Some(Absent {
         task: task.name,
@@ -82,12 +83,22 @@ fn absent(name: &str) -> Option<Absent> {
             up: Duration::try_from_secs_f64(exit.up_seconds).unwrap_or_default(),
             commanded: exit.commanded,
         }),
+        signalled,
         oom_kills: status.oom_kills,
         memory: status.cgroups.iter().find(counts).map(|cgroup| PathBuf::from(&cgroup.path)),
     })
 }
 
+/// What a command sent last to the run of this task that ended last, as far as the events go back.
+fn signalled(events: &[Event], task: &str) -> Option<String> {
+    let mut events = events.iter().rev().filter(|event| event.task.as_deref() == Some(task));
+    let end = events.find(|event| event.event == "exited")?;
+    let mut of_run = events.take_while(|event| event.event != "exited" && event.pid == end.pid);
+    let sent = of_run.find(|event| event.event == "command" && event.text.starts_with("signal "))?;
+    Some(sent.text.clone())
+}
+
 pub(crate) fn attach(options: AttachOptions) -> Result<Answer> {
-    let AttachOptions { pid, container, only, mesos_cgroup_prefix: prefix, json } = options;
-    inspect::attach(&Errand { pid, container, only, prefix, json }, &Screen::of_stdout())
+    let AttachOptions { pid, container, only, take, mesos_cgroup_prefix: prefix, json } = options;
+    inspect::attach(&Errand { pid, container, only, take, prefix, json }, &Screen::of_stdout())
 }

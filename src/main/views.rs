@@ -54,12 +54,14 @@ pub(crate) fn logs(options: &LogsOptions) -> u8 {
         since,
         clean: !options.raw && rustix::termios::isatty(stdout),
     };
+    let mut code = 0;
     let copied = logs::sandbox(&options.task, options.sandbox.as_deref()).and_then(|sandbox| {
         let duplicate =
             stdout.try_clone_to_owned().map_err(|cause| Error::io("duplicate", "standard output", cause))?;
-        logs::copy(&sandbox, &options.task, &request, &mut File::from(duplicate))
+        let mut broken = |error: &Error| code = failed(error, CANNOT_TELL);
+        logs::copy(&sandbox, &options.task, &request, &mut File::from(duplicate), &mut broken)
     });
-    copied.map_or_else(|error| failed(&error, CANNOT_TELL), |()| 0)
+    copied.map_or_else(|error| failed(&error, CANNOT_TELL), |()| code)
 }
 
 /// All signals are blocked: the entered command has them, not this process.

@@ -44,6 +44,21 @@ fn a_task_that_a_signal_ended_is_told_with_it_and_its_log_is_one_paste_away() {
     minion.stop();
 }
 
+#[test]
+fn a_task_that_a_signal_of_a_command_ended_is_told_with_who_gave_it() {
+    let (sandbox, mut minion) = with("[ -e again ] && exec sleep 1000; touch again");
+    assert_eq!(run_in(&sandbox.path("."), &["start", "side"]).0, 0);
+    assert_eq!(run_in(&sandbox.path("."), &["signal", "side", "9"]).0, 0);
+    minion.says("signal SIGKILL");
+    minion.says("starts again in 3600s task=side");
+    let findings = why(&sandbox);
+    assert!(findings[0]["actual"].as_str().unwrap().contains("SIGKILL"), "{findings}");
+    let cause = findings[0]["cause"].as_str().unwrap();
+    let uid = rustix::process::getuid().as_raw();
+    assert!(cause.starts_with(&format!("a command of minion sent it: signal SIGKILL, by uid {uid} (pid ")), "{cause}");
+    minion.stop();
+}
+
 /// A filter that kills for whatever is called next.
 const FILTER: &str = r#"
     syscall(157, 38, 1, 0, 0, 0) == 0 or die "no_new_privs: $!";

@@ -100,6 +100,11 @@ impl Finding {
         self
     }
 
+    /// More than what its kind says.
+    pub(super) fn warns(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
+    }
+
     pub(super) fn run(mut self, commands: Vec<String>) -> Self {
         self.commands = commands;
         self

@@ -67,6 +67,8 @@ enum Stray {
 
 fn tell(kind: Stray, id: &str, root: &str, pids: Vec<i32>) -> Finding {
     let who = named(&pids);
+    // Without a launcher there are no cgroups; without a minion there is nobody.
+    let is_left = kind == Stray::Left;
     let look = |pid: &i32| command::inspect(&pid.to_string(), root);
     let shown = pids.iter().take(SHOWN);
     let (kind, text, remedy, commands) = match kind {
@@ -92,7 +94,8 @@ fn tell(kind: Stray, id: &str, root: &str, pids: Vec<i32>) -> Finding {
             Vec::new(),
         ),
     };
-    Finding::new(kind, Some(id), text, remedy).of_pids(pids).run(commands)
+    let finding = Finding::new(kind, Some(id), text, remedy).of_pids(pids).run(commands);
+    if is_left { finding.warns() } else { finding }
 }
 
 /// Also one that was born after the trees were read.

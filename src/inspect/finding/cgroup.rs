@@ -106,6 +106,37 @@ pub(super) fn drifted(view: &View) -> Option<Words> {
     .map(|words| words.run(put_back(view, only)))
 }
 
+/// In a cgroup of another container, where its own has none: it cannot be put back there.
+pub(super) fn two_containers(view: &View) -> Option<Words> {
+    let left = |row: &&Row| matches!(row.standing, Standing::None(_)) && row.other.is_some();
+    let left: Vec<&Row> = view.cgroups.rows.iter().filter(left).collect();
+    let (container, other) = (view.cgroups.container.as_ref()?, left.first()?.other.as_ref()?);
+    let sandbox = view.sandbox.known().is_some_and(Option::is_some);
+    let is_settled = view.cgroups.referred || (sandbox && !view.cgroups.disagreement);
+    let (remedy, command) = if is_settled {
+        let remedy = format!(
+            "{container} has no cgroup there to put it in: write {} to cgroup.procs where the other processes of {container} \
+             are, which is mostly where the agent is",
+            view.stat.pid
+        );
+        (remedy, None)
+    } else {
+        // The one that has a cgroup wherever the process is in one of the two.
+        let remedy = format!("put it back into {other}, where it was, unless it is known to be of {container}");
+        (remedy, Some(command::take(view.stat.pid, other, None, &view.cgroups.prefix)))
+    };
+    Words::new(
+        format!("in container {container} and in no other ({})", view.cgroups.evidence),
+        format!("in the cgroups of another in {}", places(&left)),
+        format!(
+            "something moved it from one container to the other, and {container} has no cgroup in these: there the limits and \
+             the accounting of {other} are its own"
+        ),
+        remedy,
+    )
+    .map(|words| words.run(command))
+}
+
 /// In the container's v2 cgroup itself.
 pub(super) fn inner(view: &View) -> Option<Words> {
     let row = view.cgroups.rows.iter().find(|row| matches!(row.standing, Standing::Inner { .. }))?;
@@ -178,7 +209,7 @@ pub(super) fn no_isolator(view: &View) -> Option<Words> {
         Layout::Unified => row.version == Version::V2,
         Layout::None => false,
     };
-    let none = |row: &&Row| row.standing == Standing::None(Some(Nowhere::NoIsolator));
+    let none = |row: &&Row| row.standing == Standing::None(Some(Nowhere::NoIsolator)) && row.other.is_none();
     let rows: Vec<&Row> = view.cgroups.rows.iter().filter(counts).filter(none).collect();
     if rows.is_empty() || !inside {
         return None;
@@ -246,8 +277,16 @@ fn expected(container: &str, out: &[&Row]) -> String {
 }
 
 fn actual(out: &[&Row]) -> String {
-    let places: Vec<String> = out.iter().map(|row| format!("{}:{}", row.hierarchy, row.actual.display())).collect();
-    format!("outside in {}", places.join(", "))
+    format!("outside in {}", places(out))
+}
+
+/// `memory:/, cpu:/mesos/c2 (container c2)`
+fn places(rows: &[&Row]) -> String {
+    let place = |row: &&Row| {
+        let other = row.other.as_ref().map(|other| format!(" (container {other})")).unwrap_or_default();
+        format!("{}:{}{other}", row.hierarchy, row.actual.display())
+    };
+    rows.iter().map(place).collect::<Vec<_>>().join(", ")
 }
 
 /// The likely reason, from what is known of each hierarchy.
@@ -277,7 +316,9 @@ fn likely(view: &View, out: &[&Row]) -> String {
     reasons.join("; ")
 }
 
-fn put_back(view: &View, only: Option<&str>) -> Option<String> {
+pub(super) fn put_back(view: &View, only: Option<&str>) -> Option<String> {
     let container = view.cgroups.container.as_deref()?;
-    Some(command::attach(view.stat.pid, container, only, &view.cgroups.prefix))
+    let elsewhere = view.cgroups.rows.iter().any(|row| row.other.is_some());
+    let attach = if elsewhere { command::take } else { command::attach };
+    Some(attach(view.stat.pid, container, only, &view.cgroups.prefix))
 }

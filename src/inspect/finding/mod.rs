@@ -105,7 +105,7 @@ const fn note(name: &'static str, look: fn(&View) -> Option<Words>) -> Kind {
 }
 
 /// Every kind, in the order in which a reader wants them.
-static KINDS: [Kind; 44] = [
+static KINDS: [Kind; 45] = [
     problem("zombie", signal::zombie),
     problem("frozen", resource::frozen),
     problem("stopped", signal::stopped),
@@ -117,6 +117,7 @@ static KINDS: [Kind; 44] = [
     problem("cgroup-outside", cgroup::outside),
     problem("cgroup-half-attached", cgroup::half_attached),
     problem("cgroup-drifted", cgroup::drifted),
+    problem("cgroup-two-containers", cgroup::two_containers),
     problem("cgroup-v2-inner", cgroup::inner),
     warning("cgroup-child", cgroup::child),
     problem("cpu-real-time", resource::real_time),

@@ -1,6 +1,7 @@
 //! What the cgroups around a process do to it.
 
 use super::Words;
+use super::cgroup::put_back;
 use crate::inspect::command;
 use crate::inspect::view::View;
 use crate::render::unit::percent;
@@ -38,9 +39,8 @@ pub(super) fn real_time(view: &View) -> Option<Words> {
         "give it ordinary scheduling and then its place; or give the cgroup cpu.rt_runtime_us",
     )
     .map(|words| {
-        let attach = |container| command::attach(view.stat.pid, container, Some("cpu"), &view.cgroups.prefix);
         let ordinary = format!("chrt --other --pid 0 {}", view.stat.pid);
-        words.run(std::iter::once(ordinary).chain(view.cgroups.container.as_deref().map(attach)))
+        words.run(std::iter::once(ordinary).chain(put_back(view, Some("cpu"))))
     })
 }
 

@@ -31,7 +31,15 @@ pub struct Request {
 }
 
 /// Copies the log of `task` to `output`. An output that is no longer read ends it without an error.
-pub fn copy<O: Write + AsFd>(sandbox: &Path, task: &str, request: &Request, output: &mut O) -> Result<()> {
+///
+/// A backup that cannot be read, or not to its end, is told to `broken`, and those after it follow.
+pub fn copy<O: Write + AsFd>(
+    sandbox: &Path,
+    task: &str,
+    request: &Request,
+    output: &mut O,
+    broken: &mut dyn FnMut(&Error),
+) -> Result<()> {
     let history = History::open(sandbox, task)?;
     if !request.follow && !history.exists() {
         return Err(Error::new("find", format!("{task}.log"), format!("there is none in {sandbox:?}"))
@@ -39,7 +47,7 @@ pub fn copy<O: Write + AsFd>(sandbox: &Path, task: &str, request: &Request, outp
     }
     let watch = if request.follow { Some(watch(&history)?) } else { None };
     let cleaner = request.clean.then(Cleaner::default);
-    let mut copy = Copy { history, watch, output, cleaner, piece: vec![0; 64 * 1024], skip: 0 };
+    let mut copy = Copy { history, watch, output, broken, cleaner, piece: vec![0; 64 * 1024], skip: 0 };
     match copy.run(request) {
         Err(error) if error.errno() == Some(libc::EPIPE) => Ok(()),
         result => result,
@@ -62,6 +70,7 @@ struct Copy<'a, O> {
     history: History,
     watch: Option<OwnedFd>,
     output: &'a mut O,
+    broken: &'a mut dyn FnMut(&Error),
     cleaner: Option<Cleaner>,
     piece: Vec<u8>,
     /// Lines to leave out.
@@ -126,32 +135,34 @@ impl<O: Write + AsFd> Copy<'_, O> {
                 segments.drain(..=at);
                 break;
             }
-            counted += self.count_lines(&mut segments[at]).during("read", "the log")?;
+            counted += self.count_lines(&mut segments[at])?;
         }
         self.skip = counted.saturating_sub(wanted);
         Ok(segments)
     }
 
     /// The lines of a file, with one at its end that has no end yet. The file is at its beginning before and after.
-    fn count_lines(&mut self, segment: &mut Segment) -> io::Result<u64> {
+    ///
+    /// Of one that cannot be read to its end, those before: whoever copies it then says why.
+    fn count_lines(&mut self, segment: &mut Segment) -> Result<u64> {
         let (mut lines, mut last) = (0, b'\n');
-        loop {
-            let count = read(segment, &mut self.piece)?;
+        while let Ok(count) = read(segment, &mut self.piece) {
             let Some(end) = self.piece[..count].last() else { break };
             last = *end;
             lines += self.piece[..count].split(|byte| *byte == b'\n').skip(1).count() as u64;
         }
-        segment.rewind()?;
+        segment.rewind().during("read", self.history.name_of(segment))?;
         Ok(lines + u64::from(last != b'\n'))
     }
 
     /// Copies a file to its end, and where it is the one that is written now, until it no longer is.
     fn copy_file(&mut self, segment: &mut Segment, after: &mut Option<Stamp>) -> Result<Next> {
-        self.drain(segment)?;
         if let Some(stamp) = segment.stamp() {
+            self.drain_backup(segment)?;
             *after = Some(stamp);
             return Ok(Next::File);
         }
+        self.drain(segment)?;
         loop {
             match segment.standing(&self.history).during("look at", "the log")? {
                 Standing::Replaced => {
@@ -171,9 +182,38 @@ impl<O: Write + AsFd> Copy<'_, O> {
         }
     }
 
+    /// One that is broken, as a disk that was full leaves it, hides none of the others.
+    fn drain_backup(&mut self, segment: &mut Segment) -> Result<()> {
+        let mut last = b'\n';
+        loop {
+            match read(segment, &mut self.piece) {
+                Ok(0) => return Ok(()),
+                Ok(count) => {
+                    last = self.piece[count - 1];
+                    self.put(count).during("write to", "standard output")?;
+                }
+                Err(error) => {
+                    let failed = Error::io("read", self.history.name_of(segment), error);
+                    (self.broken)(&failed.hint("what is missing of it is left out"));
+                    return self.end_line(last);
+                }
+            }
+        }
+    }
+
+    /// The first line of the next file begins a line.
+    fn end_line(&mut self, last: u8) -> Result<()> {
+        if last == b'\n' {
+            return Ok(());
+        }
+        self.piece[0] = b'\n';
+        self.put(1).during("write to", "standard output")
+    }
+
     fn drain(&mut self, segment: &mut Segment) -> Result<()> {
         loop {
-            let count = read(segment, &mut self.piece).during("read", "the log")?;
+            let count = read(segment, &mut self.piece)
+                .map_err(|error| Error::io("read", self.history.name_of(segment), error))?;
             if count == 0 {
                 return Ok(());
             }

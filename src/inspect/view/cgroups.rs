@@ -28,6 +28,8 @@ pub(in crate::inspect) struct Cgroups {
     pub(in crate::inspect) evidence: String,
     /// What the kernel says of the process itself, where that is another container.
     pub(in crate::inspect) foreign: Option<String>,
+    /// Whether the reader or its minion says which container it should be in, and not the process's own cgroups.
+    pub(in crate::inspect) referred: bool,
     /// Whether the kernel and the process's own `MESOS_DIRECTORY` name different containers.
     pub(in crate::inspect) disagreement: bool,
     pub(in crate::inspect) nested: bool,
@@ -48,6 +50,16 @@ pub(in crate::inspect) struct Row {
     /// The directory of the cgroup that it is in.
     pub(in crate::inspect) directory: Option<PathBuf>,
     pub(in crate::inspect) standing: Standing,
+    /// The other container that it is inside of here.
+    pub(in crate::inspect) other: Option<String>,
+}
+
+/// A hierarchy in which a process is inside of another container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::inspect) struct Elsewhere {
+    pub(in crate::inspect) hierarchy: String,
+    pub(in crate::inspect) cgroup: PathBuf,
+    pub(in crate::inspect) container: String,
 }
 
 /// How the place of a process stands to that of its container.
@@ -102,6 +114,13 @@ impl Cgroups {
         let parent = kin.parent.as_ref().map(|parent| host.discover(text(parent.pid), None));
         let mut cgroups = Self::compare(&own, reference.as_ref(), parent.as_ref(), &mounts::parse(&host.mountinfo));
         cgroups.prefix.clone_from(&host.prefix);
+        cgroups.referred = reference.is_some();
+        let elsewhere = cgroups.container.as_ref().map(|id| host.elsewhere(&text(stat.pid), id)).unwrap_or_default();
+        for Elsewhere { hierarchy, container, .. } in elsewhere {
+            if let Some(row) = cgroups.rows.iter_mut().find(|row| row.hierarchy == hierarchy) {
+                row.other = Some(container);
+            }
+        }
         if let Some(container) = &question.container {
             cgroups.evidence = format!("container {container}: it was asked for by name");
         }
@@ -128,6 +147,7 @@ impl Cgroups {
                 directory: directory(mounts, &label, hierarchy.version, &hierarchy.here),
                 standing,
                 hierarchy: label,
+                other: None,
             }
         };
         let id = wanted.container_id();
@@ -141,6 +161,7 @@ impl Cgroups {
             container: id.map(ToString::to_string),
             evidence: wanted.identity.to_string(),
             foreign,
+            referred: false,
             disagreement: own.identity.verdict() == cgroup::Verdict::Disagreement,
             nested: id.is_some_and(|id| id.parent().is_some()),
             trouble,
@@ -178,6 +199,26 @@ impl Host {
         let variable = directory.map(|directory| (OsString::from("MESOS_DIRECTORY"), directory.into_os_string()));
         let environment = Environment::from_vars(&variable.into_iter().collect::<Vec<_>>());
         cgroup::discover(&Sources { mountinfo: self.mountinfo.clone(), cgroup }, &self.prefix, &environment)
+    }
+
+    /// Where a process of these lines is inside of a container that is neither this one nor around it: a nested container
+    /// shares the controllers' cgroups of those around it. [ME-10]
+    pub(in crate::inspect) fn elsewhere(&self, cgroup: &[u8], container: &str) -> Vec<Elsewhere> {
+        let is_around =
+            |id: &str| container.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let one = |line: &[u8]| {
+            let placement = self.discover(line.to_vec(), None);
+            let cgroup::Kernel::Inside { id, .. } = &placement.identity.kernel else { return None };
+            let (hierarchy, id) = (placement.hierarchies.first()?, id.to_string());
+            (!is_around(&id)).then(|| Elsewhere {
+                hierarchy: hierarchy.label(),
+                cgroup: hierarchy.here.clone(),
+                container: id,
+            })
+        };
+        // Most are at the top in most hierarchies, which needs no look at the mounts.
+        let lines = cgroup.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.ends_with(b":/"));
+        lines.filter_map(one).collect()
     }
 
     /// The placement of a container by its name, `parent.child` for a nested one: that of a process which is inside of it in
@@ -280,5 +321,19 @@ mod tests {
         assert_eq!(placement.hierarchies[0].here, Path::new("/a/b/c1/mesos/c2"));
         assert_eq!(placement.hierarchies[1].here, Path::new("/a/b/c1/mesos/c2/leaf"));
         assert!(host.container("../x", b"4:freezer:/\n").container_id().is_none());
+    }
+
+    #[test]
+    fn another_container_is_one_that_is_not_around_this_one() {
+        let host = Host { mountinfo: Vec::new(), prefix: "mesos".into() };
+        let elsewhere = |container: &str| {
+            let text = b"4:freezer:/mesos/c1/mesos/c2\n3:memory:/mesos/c1/x\n2:pids:/\n1:cpu:/system.slice\n";
+            let found = host.elsewhere(text, container);
+            found.into_iter().map(|one| (one.hierarchy, one.container)).collect::<Vec<_>>()
+        };
+        assert_eq!(elsewhere("c1.c2"), []);
+        assert_eq!(elsewhere("c1"), [("freezer".into(), "c1.c2".into())]);
+        let both = [("freezer".into(), "c1.c2".into()), ("memory".into(), "c1".into())];
+        assert_eq!((elsewhere("c"), elsewhere("c11")), (both.to_vec(), both.to_vec()));
     }
 }

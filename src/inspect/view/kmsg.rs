@@ -48,18 +48,29 @@ fn concerns(cgroup: &Path, limiter: &Path) -> bool {
 }
 
 /// `6,1207,8812345,-;oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=/a,task_memcg=/a/b,task=x,pid=7,uid=0`. [KF-100]
+///
+/// The name of the task is its own choice and may hold all of that: so what follows it is read from the right, and what is
+/// before it from the left.
 fn parse(record: &str) -> Option<Victim> {
     let (head, text) = record.split_once(';')?;
+    let mut numbers = head.split(',');
+    // Who writes to the file cannot say that it is the kernel: that is facility 0, below the three bits of the level.
+    if numbers.next()?.parse::<u32>().ok()? >= 8 {
+        return None;
+    }
     let fields = text.lines().next()?.strip_prefix("oom-kill:")?;
-    let field = |name: &str| {
-        let (_, rest) = fields.split_once(&format!(",{name}="))?;
-        Some(rest.split(',').next().unwrap_or(rest).to_owned())
+    let (fields, _uid) = fields.rsplit_once(",uid=")?;
+    let (fields, pid) = fields.rsplit_once(",pid=")?;
+    let (limits, name) = match fields.split_once(",task_memcg=") {
+        Some((limits, rest)) => (limits, rest.split_once(",task=")?.1),
+        None => fields.split_once(",task=")?,
     };
+    let limiter = limits.split_once(",oom_memcg=").map_or("/", |(_, limiter)| limiter);
     Some(Victim {
-        pid: field("pid")?.parse().ok()?,
-        name: field("task")?,
-        limiter: field("oom_memcg").unwrap_or_else(|| "/".to_owned()),
-        when: head.split(',').nth(2)?.parse().ok()?,
+        pid: pid.parse().ok()?,
+        name: name.to_owned(),
+        limiter: limiter.to_owned(),
+        when: numbers.nth(1)?.parse().ok()?,
     })
 }
 
@@ -77,6 +88,21 @@ mod tests {
         assert_eq!(victim, Some(expected));
         assert_eq!(parse("6,1,2,-;systemd[1]: oom-kill: x"), None);
         assert_eq!(parse("6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,task=a,pid=1,uid=0").unwrap().limiter, "/");
+    }
+
+    #[test]
+    fn a_task_cannot_call_itself_another_victim() {
+        let victim = |name: &str| {
+            let line = format!("constraint=CONSTRAINT_MEMCG,oom_memcg=/a,task_memcg=/a/b,task={name},pid=15731,uid=0");
+            parse(&format!("6,1,2,-;oom-kill:{line}\n SUBSYSTEM=x\n")).unwrap()
+        };
+        for name in ["a,pid=1,uid=0", "x,task=init", ",oom_memcg=/c", ",task_memcg=/c", ",uid=0"] {
+            let expected = Victim { pid: 15731, name: name.into(), limiter: "/a".into(), when: 2 };
+            assert_eq!(victim(name), expected);
+        }
+        let global = "6,1,2,-;oom-kill:constraint=NONE,global_oom,task_memcg=/a,task=x,oom_memcg=/b,pid=7,uid=0";
+        assert_eq!(parse(global).unwrap().limiter, "/");
+        assert_eq!(parse(&global.replacen('6', "14", 1)), None, "a program wrote it");
     }
 
     #[test]
