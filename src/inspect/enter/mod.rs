@@ -10,6 +10,7 @@
 //! ```
 
 mod cgroups;
+mod environment;
 mod front;
 mod keeper;
 mod sweep;
@@ -36,6 +37,8 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// For the keeper: the mark of what it starts, which begins with the pid of its front. None is what a person asks for.
     pub mark: Option<String>,
+    /// Says one line to whoever asked, before the command runs.
+    pub notice: fn(&str),
 }
 
 /// How it ended.
