@@ -134,7 +134,9 @@ pub(super) const ENTER_ROW: Row = Row {
         "The command is executed from the task's own file system, in its directory: whoever may write there decides what root \
          executes, and no environment helps against that.",
         "When the command ends, what it left running is ended too: nothing stays behind in the container. So it is when minion \
-         enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then.",
+         enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then. One thing escapes, in a task with a pid \
+         namespace of its own, or when the keeper of the command is killed: a process that leaves its parent, clears its \
+         environment and sets its limit on file locks (ulimit -x), all three.",
         "Where the task has a user namespace of its own, the command is root of that, or with --user the task's user, as far as \
          the maps of the namespace have numbers for them.",
         "Exit codes: the command's own (128+n when signal n killed it); 125 when the task could not be entered; 126 and 127 \

@@ -3,7 +3,7 @@
 //! What executes is decided by variables: `PATH`, `SHELL`, `LD_PRELOAD`, `BASH_ENV`, `PYTHONPATH`, … Nobody knows them all, so
 //! it is not a list of the bad ones.
 
-use super::MARK;
+use super::mark::VARIABLE;
 use super::target::Target;
 use crate::mesos::DEFAULT_PATH;
 use std::env;
@@ -29,12 +29,12 @@ pub(super) struct Environment {
 impl Environment {
     /// The task's own, with `mark`, and with the name of our terminal where it knows none.
     pub(super) fn whole(target: &Target, mark: &str) -> Self {
-        let own = target.environment().iter().filter(|(name, _)| name != MARK).cloned().collect();
+        let own = target.environment().iter().filter(|(name, _)| name != VARIABLE).cloned().collect();
         let mut environment = Self { variables: own };
         if environment.get("TERM").is_none() {
             environment.take_ours("TERM");
         }
-        environment.with(MARK, mark)
+        environment.with(VARIABLE, mark)
     }
 
     /// What no other user can have written, but for some names of things; with `mark`.
@@ -44,7 +44,7 @@ impl Environment {
         let mut environment = Self { variables };
         environment.take_ours("TERM");
         environment.take_ours("LANG");
-        environment.with("PATH", DEFAULT_PATH).with(MARK, mark)
+        environment.with("PATH", DEFAULT_PATH).with(VARIABLE, mark)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&OsString> {

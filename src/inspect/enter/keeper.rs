@@ -1,12 +1,13 @@
 //! The parent of the command: brings it to where the task is, waits for its end, and ends what it leaves.
 
 use super::environment::Environment;
+use super::mark::Mark;
 use super::target::Target;
 use super::terminal::Terminal;
 use super::user::Identity;
 use super::visit::{self, Visit};
 use super::wait::{self, Ended};
-use super::{Ending, MARK, Request, cgroups, sweep};
+use super::{Ending, Request, cgroups, sweep};
 use crate::error::{During, Error, Result};
 use crate::inspect::doctor::is_executable;
 use crate::mesos::DEFAULT_PATH;
@@ -59,6 +60,8 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
         gated.abandon()?;
         return Err(failure);
     }
+    let mark = Mark::new(mark);
+    mark.give_to(gated.pid());
     let terminal = Terminal::hand_over(front.pid(), gated.pid());
     let child = gated.open()?;
     let failed = not_executed(&child)?;
@@ -69,8 +72,7 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
         (None, Ended::Command(code)) => Ending { code, complaints: Vec::new() },
         (None, Ended::Front) => Ending { code: 128 + 9, complaints: Vec::new() },
     };
-    let mark = format!("{MARK}={mark}");
-    ending.complaints.extend(sweep::end_all(foreign_pids.then_some(mark.as_bytes())));
+    ending.complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
     Ok(ending)
 }
 

@@ -13,6 +13,7 @@ mod cgroups;
 mod environment;
 mod front;
 mod keeper;
+mod mark;
 mod sweep;
 mod target;
 mod terminal;
@@ -22,9 +23,6 @@ mod wait;
 
 use crate::error::{Error, Result};
 use std::ffi::OsString;
-
-/// The variable by which what was started by one `minion enter` is known, wherever it went.
-const MARK: &str = "MINION_ENTER";
 
 /// What to run where.
 #[derive(Clone, Debug)]
