@@ -133,6 +133,9 @@ pub(super) const ENTER_ROW: Row = Row {
          and /bin/sh as its shell. minion says so in one line; with --user all of it is there.",
         "The command is executed from the task's own file system, in its directory: whoever may write there decides what root \
          executes, and no environment helps against that.",
+        "A command of another user than the caller, with --user or in a user namespace, has a session of its own, and where the \
+         caller has a terminal, one of its own that is relayed: it can neither type for the caller nor read what is typed \
+         later. Jobs of a shell in there stop with Ctrl-Z; minion enter itself does not.",
         "When the command ends, what it left running is ended too: nothing stays behind in the container. So it is when minion \
          enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then. One thing escapes, in a task with a pid \
          namespace of its own, or when the keeper of the command is killed: a process that leaves its parent, clears its \

@@ -114,13 +114,13 @@ fn killed_while_the_command_is_stopped_it_leaves_nothing_either() {
 }
 
 /// `minion enter` in a shell on a terminal of its own, which `script` holds. What is written to it is typed.
-struct Typed {
-    script: Child,
-    lines: Lines,
+pub(super) struct Typed {
+    pub(super) script: Child,
+    pub(super) lines: Lines,
 }
 
 impl Typed {
-    fn start(shell: &str) -> Self {
+    pub(super) fn start(shell: &str) -> Self {
         let mut command = Command::new("script");
         command.args(["-qefc", shell, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped()).env("PS1", "");
         let mut script = command.spawn().unwrap();
@@ -128,7 +128,7 @@ impl Typed {
         Self { script, lines }
     }
 
-    fn types(&mut self, text: &str) {
+    pub(super) fn types(&mut self, text: &str) {
         self.script.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 }

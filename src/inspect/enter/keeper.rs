@@ -2,6 +2,7 @@
 
 use super::environment::Environment;
 use super::mark::Mark;
+use super::pty::Pty;
 use super::target::Target;
 use super::terminal::Terminal;
 use super::user::Identity;
@@ -16,6 +17,7 @@ use crate::process::spawn::{Child, Gated, Launcher, Program, Progress, Stdio, St
 use crate::process::{Pidfd, startup};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::termios::isatty;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -32,6 +34,8 @@ const NOT_FOUND: u8 = 127;
 struct User {
     identity: Option<Identity>,
     namespace: Option<OwnedFd>,
+    /// Another than the caller: a session of its own keeps it from the caller's terminal.
+    is_another: bool,
 }
 
 /// Runs the command for the front that `mark` begins with.
@@ -47,8 +51,10 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     let namespace = visit::users(&target)?;
     let environment = environment(&target, request, namespace.is_some(), mark);
     let identity = Identity::of(&target, request.as_user, namespace.is_some())?;
+    let is_another = namespace.is_some() || identity.as_ref().is_some_and(|identity| identity.uid != 0);
+    let mut pty = if is_another { Pty::open()? } else { None };
     let visit = Visit::begin(&target)?;
-    let forked = fork(request, &environment, User { identity, namespace });
+    let forked = fork(request, &environment, User { identity, namespace, is_another }, pty.as_ref());
     let foreign_pids = visit.has_other_pids();
     // Whatever came of it: everything from here on is done at home.
     visit.end()?;
@@ -62,17 +68,21 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     }
     let mark = Mark::new(mark);
     mark.give_to(gated.pid());
-    let terminal = Terminal::hand_over(front.pid(), gated.pid());
+    let terminal = match &mut pty {
+        Some(pty) => pty.terminal(front.pid()),
+        None => Terminal::hand_over(front.pid(), gated.pid()),
+    };
     let child = gated.open()?;
     let failed = not_executed(&child)?;
-    let ended = wait::until_end(&child.pidfd, &front, signals, &terminal)?;
-    terminal.take_back();
+    let ended = wait::until_end(&child.pidfd, &front, signals, &terminal, pty.as_mut())?;
     let mut ending = match (failed, ended) {
         (Some((code, complaint)), _) => Ending { code, complaints: vec![complaint] },
         (None, Ended::Command(code)) => Ending { code, complaints: Vec::new() },
         (None, Ended::Front) => Ending { code: 128 + 9, complaints: Vec::new() },
     };
     ending.complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
+    pty.as_mut().into_iter().for_each(Pty::finish);
+    terminal.take_back();
     Ok(ending)
 }
 
@@ -116,7 +126,7 @@ fn environment(target: &Target, request: &Request, is_elsewhere: bool, mark: &st
 }
 
 /// Forks the command, inside.
-fn fork(request: &Request, environment: &Environment, user: User) -> Result<Gated> {
+fn fork(request: &Request, environment: &Environment, user: User, pty: Option<&Pty>) -> Result<Gated> {
     let command = match request.command.as_slice() {
         [] => {
             let shell = environment.get("SHELL").filter(|shell| is_executable(Path::new(shell)));
@@ -132,12 +142,12 @@ fn fork(request: &Request, environment: &Environment, user: User) -> Result<Gate
     if let Some(namespace) = user.namespace {
         program = program.in_user_namespace(namespace);
     }
-    let stdio = Stdio {
-        stdin: rustix::stdio::stdin(),
-        stdout: rustix::stdio::stdout(),
-        stderr: rustix::stdio::stderr(),
-        extra: None,
-    };
+    if user.is_another {
+        program = program.in_new_session();
+    }
+    let own = |fd| pty.filter(|_| isatty(fd)).map_or(fd, Pty::slave);
+    let [stdin, stdout, stderr] = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()].map(own);
+    let stdio = Stdio { stdin, stdout, stderr, extra: None };
     Launcher::default().fork(&program, stdio)
 }
 

@@ -14,6 +14,7 @@ mod environment;
 mod front;
 mod keeper;
 mod mark;
+mod pty;
 mod sweep;
 mod target;
 mod terminal;
