@@ -152,8 +152,7 @@ impl Program {
         Ok(self)
     }
 
-    /// The child is to lead a session of its own, without our controlling terminal. Its own is the first of its standard fds that
-    /// is a terminal and of no session yet; else it has none.
+    /// The child is to lead a session. Its terminal is the first of its standard fds that is one and of no session yet, or none.
     #[must_use]
     pub fn in_new_session(mut self) -> Self {
         self.in_new_session = true;
