@@ -5,6 +5,10 @@
 mod common;
 #[path = "root_enter/ends.rs"]
 mod ends;
+#[path = "root_enter/terminal.rs"]
+mod terminal;
+#[path = "root_enter/trust.rs"]
+mod trust;
 #[path = "root_enter/users.rs"]
 mod users;
 

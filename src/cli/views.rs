@@ -130,8 +130,18 @@ pub(super) const ENTER_ROW: Row = Row {
         "Joins every namespace of the process that is not ours, through its pidfd, and puts the command, and nothing else, into \
          its cgroups, so that its limits and accounting hold. Without a command: the task's $SHELL, else /bin/sh. It needs \
          root.",
+        "The environment is the task's own where nobody but the command's user, or root, can have written it. Else, as for root \
+         in a task of another user or in another user namespace, the command has a few names that the agent set, a fixed PATH, \
+         and /bin/sh as its shell. minion says so in one line; with --user all of it is there.",
+        "The command is executed from the task's own file system, in its directory: whoever may write there decides what root \
+         executes, and no environment helps against that.",
+        "A command of another user than the caller, with --user or in a user namespace, has a session of its own, and where the \
+         caller has a terminal, one of its own that is relayed: it can neither type for the caller nor read what is typed \
+         later. Jobs of a shell in there stop with Ctrl-Z; minion enter itself does not.",
         "When the command ends, what it left running is ended too: nothing stays behind in the container. So it is when minion \
-         enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then.",
+         enter itself is killed, with SIGKILL too; and when its terminal hangs up, after the 5 s that the command has then. One thing escapes, in a task with a pid \
+         namespace of its own, or when the keeper of the command is killed: a process that leaves its parent, clears its \
+         environment and sets its limit on file locks (ulimit -x), all three.",
         "Where the task has a user namespace of its own, the command is root of that, or with --user the task's user, as far as \
          the maps of the namespace have numbers for them.",
         "Exit codes: the command's own (128+n when signal n killed it); 125 when the task could not be entered; 126 and 127 \

@@ -68,7 +68,7 @@ pub(crate) fn logs(options: &LogsOptions) -> u8 {
 pub(crate) fn enter(options: EnterOptions) -> u8 {
     memory::use_one_arena();
     let EnterOptions { target, as_user, command, mark } = options;
-    let request = enter::Request { target, as_user, command, mark };
+    let request = enter::Request { target, as_user, command, mark, notice };
     match enter::enter(&request) {
         Ok(ending) => {
             ending.complaints.iter().for_each(|complaint| {
@@ -78,6 +78,10 @@ pub(crate) fn enter(options: EnterOptions) -> u8 {
         }
         Err(error) => failed(&error, NOT_ENTERED),
     }
+}
+
+fn notice(line: &str) {
+    super::complain(line);
 }
 
 fn failed(error: &Error, code: u8) -> u8 {

@@ -31,6 +31,7 @@ pub struct Program {
     args: usize,
     env: usize,
     user: Option<Credentials>,
+    in_new_session: bool,
 }
 
 /// Who a child is to be. `setgroups`, `setns`, `setresgid`, `setresuid`.
@@ -67,7 +68,7 @@ impl Stdio<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Step {
-    /// `setpgid(0, 0)`
+    /// `setpgid(0, 0)`, or `setsid`
     ProcessGroup = 1,
     /// `prctl(PR_SET_PDEATHSIG, SIGKILL)`
     DeathSignal,
@@ -142,13 +143,20 @@ impl Program {
         push(&mut strings, &[path.as_os_str()])?;
         args.iter().try_for_each(|arg| push(&mut strings, &[arg]))?;
         env.iter().try_for_each(|(name, value)| push(&mut strings, &[name, OsStr::new("="), value]))?;
-        Ok(Self { path: path.to_owned(), strings, args: args.len(), env: env.len(), user: None })
+        Ok(Self { path: path.to_owned(), strings, args: args.len(), env: env.len(), user: None, in_new_session: false })
     }
 
     /// The child is to start in this directory. To be said once.
     pub fn in_directory(mut self, directory: &Path) -> Result<Self> {
         push(&mut self.strings, &[directory.as_os_str()])?;
         Ok(self)
+    }
+
+    /// The child is to lead a session. Its terminal is the first of its standard fds that is one and of no session yet, or none.
+    #[must_use]
+    pub fn in_new_session(mut self) -> Self {
+        self.in_new_session = true;
+        self
     }
 
     /// The child is to be this user, with this group and these supplementary groups.
@@ -215,6 +223,7 @@ impl Launcher {
                 gid: user.gid,
                 namespace: user.namespace.as_ref().map(AsFd::as_fd),
             }),
+            in_new_session: program.in_new_session,
             stdio,
             gate: gate_inside.as_fd(),
             opener: gate.as_fd(),

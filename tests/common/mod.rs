@@ -65,9 +65,8 @@ pub fn has(what: &str) -> Result<(), String> {
         "prometheus_client" => python_with("prometheus_client").map(drop),
         "nobody" => nobody_may_run(minion()),
         "userns" => user_namespaces(),
-        tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "prlimit" | "python3" | "mkfs.ext4") => {
-            in_path(tool)
-        }
+        tool @ ("script" | "strace" | "fsfreeze" | "unshare" | "setpriv" | "prlimit" | "perl" | "python3"
+        | "mkfs.ext4") => in_path(tool),
         other => panic!("no such need: {other}"),
     }
 }

@@ -65,6 +65,41 @@ fn its_keeper_killed_with_sigkill_leaves_nothing_and_is_told() {
     assert_dead(&pids);
 }
 
+/// A task that is the init of a pid namespace, and what kills it at the end.
+fn in_pids_of_its_own() -> (Task, i32) {
+    let task = Task::start("unshare", &["-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", ""]);
+    let init = proc::children(task.pid)[0];
+    (task, init)
+}
+
+#[test]
+fn in_another_pid_namespace_a_daemon_without_the_environment_is_ended_whoever_dies() {
+    need!("root", "mountns", "setpriv");
+    let daemon = "setsid env -i setpriv --reuid=65534 --clear-groups sleep 300 >/dev/null 2>&1 </dev/null &";
+    for dies in ["nobody", "keeper", "front"] {
+        let (mut task, init) = in_pids_of_its_own();
+        let unshare = std::mem::replace(&mut task.pid, init);
+        let last = if dies == "nobody" { "true" } else { "exec sleep 300" };
+        let script =
+            format!("({daemon}); until grep -qs \"^Uid:.65534\" /proc/[0-9]*/status; do :; done; echo there; {last}");
+        let mut front = task.command(&["--", "sh", "-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = Lines::of(front.stdout.take().unwrap().into());
+        lines.next_with("there");
+        let keeper = proc::children(front.id().cast_signed()).first().copied();
+        match dies {
+            "keeper" => kill_process(Pid::from_raw(keeper.unwrap()).unwrap(), Signal::KILL).unwrap(),
+            "front" => front.kill().unwrap(),
+            _ => {}
+        }
+        front.wait().unwrap();
+        let left = proc::children(init);
+        assert!(!left.is_empty(), "the init in there reaps nobody, so the daemon is seen to be dead");
+        assert!(dies == "front" || left.iter().all(|pid| !proc::is_alive(*pid)), "{dies}: {left:?}");
+        assert_dead(&left);
+        task.pid = unshare;
+    }
+}
+
 #[test]
 fn killed_while_the_command_is_stopped_it_leaves_nothing_either() {
     need!("root");
@@ -79,13 +114,13 @@ fn killed_while_the_command_is_stopped_it_leaves_nothing_either() {
 }
 
 /// `minion enter` in a shell on a terminal of its own, which `script` holds. What is written to it is typed.
-struct Typed {
-    script: Child,
-    lines: Lines,
+pub(super) struct Typed {
+    pub(super) script: Child,
+    pub(super) lines: Lines,
 }
 
 impl Typed {
-    fn start(shell: &str) -> Self {
+    pub(super) fn start(shell: &str) -> Self {
         let mut command = Command::new("script");
         command.args(["-qefc", shell, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped()).env("PS1", "");
         let mut script = command.spawn().unwrap();
@@ -93,7 +128,7 @@ impl Typed {
         Self { script, lines }
     }
 
-    fn types(&mut self, text: &str) {
+    pub(super) fn types(&mut self, text: &str) {
         self.script.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 }

@@ -1,7 +1,8 @@
 //! Whom the caller knows: has the caller's terminal, hands signals on, and ends what a killed keeper leaves.
 
+use super::mark::Mark;
 use super::terminal::Terminal;
-use super::{Ending, MARK, Request, sweep};
+use super::{Ending, Request, sweep};
 use crate::error::{During, Error, Result};
 use crate::process::signals::Signals;
 use crate::process::{Pidfd, WaitStatus, startup};
@@ -37,7 +38,7 @@ pub(super) fn stand(request: &Request) -> Result<Ending> {
         WaitStatus::Killed { signal, .. } => {
             let told = Error::new("keep", "the command", format!("its keeper was killed by signal {signal}"));
             let mut complaints = vec![told.hint("the command was ended, with all that it started")];
-            complaints.extend(sweep::end_all(Some(format!("{MARK}={mark}").as_bytes())));
+            complaints.extend(sweep::end_all(Some(&Mark::new(&mark))));
             terminal.take_back();
             Ok(Ending { code: u8::try_from(128 + signal).unwrap_or(u8::MAX), complaints })
         }

@@ -1,11 +1,14 @@
 //! The parent of the command: brings it to where the task is, waits for its end, and ends what it leaves.
 
+use super::environment::Environment;
+use super::mark::Mark;
+use super::pty::Pty;
 use super::target::Target;
 use super::terminal::Terminal;
 use super::user::Identity;
 use super::visit::{self, Visit};
 use super::wait::{self, Ended};
-use super::{Ending, MARK, Request, cgroups, sweep};
+use super::{Ending, Request, cgroups, sweep};
 use crate::error::{During, Error, Result};
 use crate::inspect::doctor::is_executable;
 use crate::mesos::DEFAULT_PATH;
@@ -14,7 +17,8 @@ use crate::process::spawn::{Child, Gated, Launcher, Program, Progress, Stdio, St
 use crate::process::{Pidfd, startup};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use std::ffi::OsString;
+use rustix::termios::isatty;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +34,8 @@ const NOT_FOUND: u8 = 127;
 struct User {
     identity: Option<Identity>,
     namespace: Option<OwnedFd>,
+    /// Another than the caller: a session of its own keeps it from the caller's terminal.
+    is_another: bool,
 }
 
 /// Runs the command for the front that `mark` begins with.
@@ -42,11 +48,13 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     let signals = Signals::take_over()?;
     startup::become_subreaper()?;
     let places = cgroups::places(&target)?;
-    let environment = environment(&target, mark);
     let namespace = visit::users(&target)?;
+    let environment = environment(&target, request, namespace.is_some(), mark);
     let identity = Identity::of(&target, request.as_user, namespace.is_some())?;
+    let is_another = namespace.is_some() || identity.as_ref().is_some_and(|identity| identity.uid != 0);
+    let mut pty = if is_another { Pty::open()? } else { None };
     let visit = Visit::begin(&target)?;
-    let forked = fork(request, &environment, User { identity, namespace });
+    let forked = fork(request, &environment, User { identity, namespace, is_another }, pty.as_ref());
     let foreign_pids = visit.has_other_pids();
     // Whatever came of it: everything from here on is done at home.
     visit.end()?;
@@ -58,18 +66,23 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
         gated.abandon()?;
         return Err(failure);
     }
-    let terminal = Terminal::hand_over(front.pid(), gated.pid());
+    let mark = Mark::new(mark);
+    mark.give_to(gated.pid());
+    let terminal = match &mut pty {
+        Some(pty) => pty.terminal(front.pid()),
+        None => Terminal::hand_over(front.pid(), gated.pid()),
+    };
     let child = gated.open()?;
     let failed = not_executed(&child)?;
-    let ended = wait::until_end(&child.pidfd, &front, signals, &terminal)?;
-    terminal.take_back();
+    let ended = wait::until_end(&child.pidfd, &front, signals, &terminal, pty.as_mut())?;
     let mut ending = match (failed, ended) {
         (Some((code, complaint)), _) => Ending { code, complaints: vec![complaint] },
         (None, Ended::Command(code)) => Ending { code, complaints: Vec::new() },
         (None, Ended::Front) => Ending { code: 128 + 9, complaints: Vec::new() },
     };
-    let mark = format!("{MARK}={mark}");
-    ending.complaints.extend(sweep::end_all(foreign_pids.then_some(mark.as_bytes())));
+    ending.complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
+    pty.as_mut().into_iter().for_each(Pty::finish);
+    terminal.take_back();
     Ok(ending)
 }
 
@@ -96,51 +109,55 @@ fn place(places: &[cgroups::Place], target: &Target, gated: &Gated) -> Result<()
     Err(Error::new("enter", format!("process {}", target.pid()), "it ended in this moment"))
 }
 
-/// The task's own, with a mark, and with the name of our terminal where it knows none.
-fn environment(target: &Target, mark: &str) -> Vec<(OsString, OsString)> {
-    let mut environment: Vec<(OsString, OsString)> =
-        target.environment().iter().filter(|(name, _)| name != MARK).cloned().collect();
-    environment.push((MARK.into(), mark.into()));
-    if let (false, Some(term)) = (environment.iter().any(|(name, _)| name == "TERM"), std::env::var_os("TERM")) {
-        environment.push(("TERM".into(), term));
+/// The task's own, where no other user than the command's can have written it: what executes is not for others to decide.
+fn environment(target: &Target, request: &Request, is_elsewhere: bool, mark: &str) -> Environment {
+    // In another user namespace root is whom the task's user made it.
+    let is_own = if request.as_user { target.is_only(target.user().0) } else { !is_elsewhere && target.is_only(0) };
+    if is_own {
+        return Environment::whole(target, mark);
     }
-    environment
+    let why = if request.as_user {
+        "more than one user may have written it"
+    } else {
+        "its user may have written it, and the command is root; --user gives all of it"
+    };
+    (request.notice)(&format!("the environment of process {} is left out: {why}", target.pid()));
+    Environment::safe(target, mark)
 }
 
 /// Forks the command, inside.
-fn fork(request: &Request, environment: &[(OsString, OsString)], user: User) -> Result<Gated> {
-    let variable = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+fn fork(request: &Request, environment: &Environment, user: User, pty: Option<&Pty>) -> Result<Gated> {
     let command = match request.command.as_slice() {
         [] => {
-            let shell = variable("SHELL").filter(|shell| is_executable(Path::new(shell)));
-            vec![shell.unwrap_or_else(|| "/bin/sh".into())]
+            let shell = environment.get("SHELL").filter(|shell| is_executable(Path::new(shell)));
+            vec![shell.cloned().unwrap_or_else(|| "/bin/sh".into())]
         }
         command => command.to_vec(),
     };
-    let path = locate(&command[0], variable("PATH"))?;
-    let mut program = Program::new(&path, &command, environment)?;
+    let path = locate(&command[0], environment.get("PATH"))?;
+    let mut program = Program::new(&path, &command, environment.variables())?;
     if let Some(Identity { uid, gid, groups }) = user.identity {
         program = program.as_user(uid, gid, &groups);
     }
     if let Some(namespace) = user.namespace {
         program = program.in_user_namespace(namespace);
     }
-    let stdio = Stdio {
-        stdin: rustix::stdio::stdin(),
-        stdout: rustix::stdio::stdout(),
-        stderr: rustix::stdio::stderr(),
-        extra: None,
-    };
+    if user.is_another {
+        program = program.in_new_session();
+    }
+    let own = |fd| pty.filter(|_| isatty(fd)).map_or(fd, Pty::slave);
+    let [stdin, stdout, stderr] = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()].map(own);
+    let stdio = Stdio { stdin, stdout, stderr, extra: None };
     Launcher::default().fork(&program, stdio)
 }
 
-/// As `execvp` would find it, with the task's PATH.
-fn locate(name: &OsString, path: Option<OsString>) -> Result<PathBuf> {
+/// As `execvp` would find it, with the PATH that the command will have.
+fn locate(name: &OsString, path: Option<&OsString>) -> Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Ok(name.into());
     }
-    let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
-    let found = std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| is_executable(file));
+    let path = path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    let found = std::env::split_paths(path).map(|directory| directory.join(name)).find(|file| is_executable(file));
     found.ok_or_else(|| {
         Error::new("find", format!("{name:?}"), "it is in no directory of the task's PATH")
             .hint("a path with a slash is taken as it is, inside the task's file system")

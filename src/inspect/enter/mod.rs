@@ -10,8 +10,11 @@
 //! ```
 
 mod cgroups;
+mod environment;
 mod front;
 mod keeper;
+mod mark;
+mod pty;
 mod sweep;
 mod target;
 mod terminal;
@@ -21,9 +24,6 @@ mod wait;
 
 use crate::error::{Error, Result};
 use std::ffi::OsString;
-
-/// The variable by which what was started by one `minion enter` is known, wherever it went.
-const MARK: &str = "MINION_ENTER";
 
 /// What to run where.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// For the keeper: the mark of what it starts, which begins with the pid of its front. None is what a person asks for.
     pub mark: Option<String>,
+    /// Says one line to whoever asked, before the command runs.
+    pub notice: fn(&str),
 }
 
 /// How it ended.

@@ -1,7 +1,8 @@
 //! Nothing of the command stays behind in the container.
 
+use super::mark::Mark;
 use crate::error::Error;
-use crate::process::tree::{self, Children, signal_descendant, with_descendants};
+use crate::process::tree::{Children, signal_descendant, with_descendants};
 use crate::process::{Pidfd, procfs, reap};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
@@ -9,21 +10,22 @@ use std::time::{Duration, Instant};
 /// So long a killed process may take to die: longer only in the kernel's own hands.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Kills what the command left: everything below us, and everything that carries `mark` (`NAME=value`), which is how orphans
-/// in another pid namespace are known: they went to the init there. [KF-183] Who could not be ended is told.
-pub(super) fn end_all(mark: Option<&[u8]>) -> Vec<Error> {
+/// Kills what the command left: everything below us, and everything that carries `mark`, which is how orphans in another pid
+/// namespace are known: they went to the init there. [KF-183] Who could not be ended is told.
+pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
     let deadline = Instant::now() + LONGEST;
     let children = Children::open();
     loop {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
         let marked = mark.map(|mark| carriers(mark, deadline)).unwrap_or_default();
-        let pidfds: Vec<Pidfd> = below.iter().chain(&marked).filter_map(|pid| Pidfd::open(*pid).ok()).collect();
+        let mut pidfds: Vec<Pidfd> = below.iter().filter_map(|pid| Pidfd::open(*pid).ok()).collect();
+        pidfds.extend(marked);
         for pid in &below {
             signal_descendant(*pid, &[libc::SIGKILL]);
         }
         for pidfd in &pidfds {
             // The pidfd came first, then the proof: a number may be given away in between.
-            if mark.is_some_and(|mark| carries(pidfd.pid(), mark, deadline)) {
+            if mark.is_some_and(|mark| mark.is_on(pidfd.pid(), deadline)) {
                 let _ = pidfd.signal(libc::SIGKILL);
             }
         }
@@ -50,12 +52,8 @@ fn dies(pidfd: &Pidfd, deadline: Instant) -> bool {
     poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&left)).is_ok_and(|ready| ready > 0)
 }
 
-fn carriers(mark: &[u8], until: Instant) -> Vec<i32> {
-    procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| carries(*pid, mark, until)).collect()
-}
-
-/// A zombie has no environment any more.
-fn carries(pid: i32, mark: &[u8], until: Instant) -> bool {
-    let environment = tree::start_environment(pid, until).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| entry == mark)
+/// Those of them that live: one that is dead keeps its limits until it is reaped, which not every init does. [KF-192]
+fn carriers(mark: &Mark, until: Instant) -> Vec<Pidfd> {
+    let marked = procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| mark.is_on(*pid, until));
+    marked.filter_map(|pid| Pidfd::open(pid).ok()).filter(|pidfd| !dies(pidfd, Instant::now())).collect()
 }

@@ -6,6 +6,7 @@ use crate::process::tree::{self, Process};
 use crate::process::{Pidfd, procfs};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
@@ -14,9 +15,19 @@ use std::os::unix::ffi::OsStrExt;
 pub(super) struct Target {
     pidfd: Pidfd,
     environment: Vec<(OsString, OsString)>,
-    uid: u32,
-    gid: u32,
+    credentials: Credentials,
+}
+
+/// Who it is, in numbers of our user namespace.
+#[derive(Debug, PartialEq, Eq)]
+struct Credentials {
+    /// Real, effective, saved.
+    uids: [u32; 3],
+    /// Real, effective, saved.
+    gids: [u32; 3],
     groups: Vec<u32>,
+    /// Its program gave it more than its caller had (set-user-ID, file capabilities): so the caller wrote its environment.
+    gained: bool,
 }
 
 impl Target {
@@ -35,20 +46,19 @@ impl Target {
         if Process::read(pid).is_ok_and(|process| process.is_zombie()) {
             return Err(is_dead());
         }
-        let status = procfs::read_piece(format!("/proc/{pid}/status")).during("look at", process())?;
+        let before = Credentials::of(pid).during("look at", process())?;
         let environ = tree::start_environment(pid, tree::exec_end()).during("read the environment of", process())?;
+        // An exec in between is of somebody else's environment, perhaps.
+        let credentials = Credentials::of(pid).during("look at", process())?;
+        if before != credentials {
+            return Err(Error::new("enter", process(), "it becomes another user in this moment").hint("try again"));
+        }
         let variable = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
             Some((OsStr::from_bytes(&entry[..at]).to_owned(), OsStr::from_bytes(&entry[at + 1..]).to_owned()))
         };
-        let target = Self {
-            environment: environ.split(|byte| *byte == 0).filter_map(variable).collect(),
-            // Real, effective, saved, file system: the second is what it acts as.
-            uid: field(&status, "Uid").get(1).copied().unwrap_or(0),
-            gid: field(&status, "Gid").get(1).copied().unwrap_or(0),
-            groups: field(&status, "Groups"),
-            pidfd,
-        };
+        let target =
+            Self { environment: environ.split(|byte| *byte == 0).filter_map(variable).collect(), credentials, pidfd };
         if target.is_alive() { Ok(target) } else { Err(is_dead()) }
     }
 
@@ -68,7 +78,16 @@ impl Target {
 
     /// Effective user and group, supplementary groups.
     pub(super) fn user(&self) -> (u32, u32, &[u32]) {
-        (self.uid, self.gid, &self.groups)
+        let Credentials { uids: [_, uid, _], gids: [_, gid, _], groups, .. } = &self.credentials;
+        (*uid, *gid, groups)
+    }
+
+    /// Whether nobody but this user, and root, can have had a hand in its environment. Its owner may write it at any time; and a
+    /// program that is set-user-ID or set-group-ID has that of whoever started it. [KF-191]
+    pub(super) fn is_only(&self, uid: u32) -> bool {
+        let Credentials { uids, gids, gained, .. } = &self.credentials;
+        let is_one_group = gids.iter().all(|gid| *gid == gids[0]);
+        !gained && uids.iter().all(|own| *own == uid) && (uid == 0 || is_one_group)
     }
 
     /// Its pidfd is not readable. What was read by its number before that was its own.
@@ -76,6 +95,29 @@ impl Target {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready == 0)
     }
+}
+
+impl Credentials {
+    fn of(pid: i32) -> io::Result<Self> {
+        let status = procfs::read_piece(format!("/proc/{pid}/status"))?;
+        let auxv = procfs::read_piece(format!("/proc/{pid}/auxv"))?;
+        let three = |name: &str| {
+            let numbers = field(&status, name).get(..3).and_then(|three| three.try_into().ok());
+            numbers.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("no {name} in its status")))
+        };
+        let (uids, gids, groups) = (three("Uid")?, three("Gid")?, field(&status, "Groups"));
+        Ok(Self { uids, gids, groups, gained: gained(&auxv) })
+    }
+}
+
+/// `AT_SECURE` of `/proc/<pid>/auxv`: the kernel's own word, of the last exec. Where there is none, as with a program of 32 bits,
+/// it counts as said.
+fn gained(auxv: &[u8]) -> bool {
+    const AT_SECURE: u64 = 23;
+    let (pairs, _) = auxv.as_chunks::<8>();
+    let (pairs, _) = pairs.as_chunks::<2>();
+    let secure = pairs.iter().map(|pair| pair.map(u64::from_ne_bytes)).find(|[key, _]| *key == AT_SECURE);
+    secure.is_none_or(|[_, value]| value != 0)
 }
 
 /// The numbers of a line of `/proc/<pid>/status`.

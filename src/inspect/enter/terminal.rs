@@ -13,6 +13,8 @@ struct Lent {
     owner: Pid,
     command: Pid,
     modes: Termios,
+    /// What it is set to for us, who pass on each byte.
+    raw: Option<Termios>,
 }
 
 impl Terminal {
@@ -29,9 +31,25 @@ impl Terminal {
             let command = Pid::from_raw(command)?;
             let modes = tcgetattr(stdin).ok()?;
             tcsetpgrp(stdin, command).ok()?;
-            Some(Lent { owner, command, modes })
+            Some(Lent { owner, command, modes, raw: None })
         };
         Self { lent: if isatty(stdin) { owner().and_then(lend) } else { None } }
+    }
+
+    /// To ourselves, who pass on what is typed, byte by byte: the command has a terminal of its own.
+    pub(super) fn relayed(front: i32) -> Self {
+        let mut terminal = Self::hand_over(front, nix::unistd::getpgrp().as_raw());
+        if let Some(lent) = &mut terminal.lent {
+            let mut raw = lent.modes.clone();
+            raw.make_raw();
+            lent.raw = Some(raw);
+        }
+        terminal.lend_again();
+        terminal
+    }
+
+    pub(super) fn is_lent(&self) -> bool {
+        self.lent.is_some()
     }
 
     /// Back to its owner, with the modes it had.
@@ -47,6 +65,9 @@ impl Terminal {
     pub(super) fn lend_again(&self) {
         if let Some(lent) = &self.lent {
             let _ = tcsetpgrp(rustix::stdio::stdin(), lent.command);
+            if let Some(raw) = &lent.raw {
+                let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, raw);
+            }
         }
     }
 }

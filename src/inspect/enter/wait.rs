@@ -1,5 +1,6 @@
 //! While the command runs: signals to it, stops of it, its end.
 
+use super::pty::Pty;
 use super::terminal::Terminal;
 use crate::error::{During, Error, Result};
 use crate::process::signals::Signals;
@@ -26,25 +27,34 @@ pub(super) enum Ended {
 
 /// Waits for the end of the command. What is sent to us goes to its process group. When the terminal hangs up it has 5 s more: a
 /// command that nobody can talk to does not stay in the container.
-pub(super) fn until_end(child: &Pidfd, front: &Pidfd, mut signals: Signals, terminal: &Terminal) -> Result<Ended> {
+pub(super) fn until_end(
+    child: &Pidfd,
+    front: &Pidfd,
+    mut signals: Signals,
+    terminal: &Terminal,
+    mut pty: Option<&mut Pty>,
+) -> Result<Ended> {
     let mut deadline: Option<Instant> = None;
-    let mut has_terminal = isatty(stdin());
+    let mut has_terminal = pty.is_some() || isatty(stdin());
     loop {
-        let seen = look(child, front, &signals, has_terminal, deadline)?;
+        let seen = look([front, child], &signals, (has_terminal, pty.as_deref()), deadline)?;
         if seen.hung_up {
             has_terminal = false;
             hang_up(child, &mut deadline);
         }
+        pty.as_deref_mut().map(Pty::relay);
         while let Some(received) = signals.read()? {
             match received.signal {
                 libc::SIGCHLD => {
                     reap_orphans(child);
                     if is_stopped(child) {
                         stop_too(child, terminal)?;
+                        pty.as_deref().into_iter().for_each(Pty::resize);
                     }
                 }
                 // What the terminal sends it sends to the group that has it.
-                libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU | libc::SIGWINCH => {}
+                libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => {}
+                libc::SIGWINCH => pty.as_deref().into_iter().for_each(Pty::resize),
                 libc::SIGHUP => hang_up(child, &mut deadline),
                 signal => {
                     let _ = child.signal_group(signal);
@@ -75,17 +85,23 @@ struct Seen {
 
 /// `poll`, until something happens. The shell that would hand SIGHUP on may be dead: the terminal itself tells as well.
 fn look(
-    child: &Pidfd,
-    front: &Pidfd,
+    [front, child]: [&Pidfd; 2],
     signals: &Signals,
-    has_terminal: bool,
+    (has_terminal, pty): (bool, Option<&Pty>),
     deadline: Option<Instant>,
 ) -> Result<Seen> {
     let stdin = stdin();
+    let flags = |(reads, writes): (bool, bool)| {
+        let flag = |is_so, flag| if is_so { flag } else { PollFlags::empty() };
+        flag(reads, PollFlags::IN) | flag(writes, PollFlags::OUT)
+    };
     let mut fds =
         vec![PollFd::new(front, PollFlags::IN), PollFd::new(child, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
     // A hang-up is told unasked.
-    fds.extend(has_terminal.then(|| PollFd::new(&stdin, PollFlags::empty())));
+    let (outer, waits) = pty.map_or((stdin, Default::default()), |pty| (pty.outer(), pty.waits()));
+    let master = pty.map(|pty| pty.master());
+    fds.extend(has_terminal.then(|| PollFd::new(&outer, flags(waits[0]))));
+    fds.extend(master.as_ref().map(|master| PollFd::new(master, flags(waits[1]))));
     let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let left = left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
     match poll(&mut fds, left.as_ref()) {
@@ -94,7 +110,7 @@ fn look(
     }
     Ok(Seen {
         front_is_dead: !fds[0].revents().is_empty(),
-        hung_up: fds.get(3).is_some_and(|terminal| terminal.revents().contains(PollFlags::HUP)),
+        hung_up: has_terminal && fds.get(3).is_some_and(|terminal| terminal.revents().contains(PollFlags::HUP)),
     })
 }
 

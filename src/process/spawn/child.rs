@@ -8,8 +8,10 @@ use crate::process::startup::close_range_on_exec;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::SigSet;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Gid, Pid, Signal, Uid, chdir, getppid, set_parent_process_death_signal, setpgid};
-use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::process::{
+    Gid, Pid, Signal, Uid, chdir, getppid, ioctl_tiocsctty, set_parent_process_death_signal, setpgid, setsid,
+};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -21,6 +23,7 @@ pub(super) const MESSAGE: usize = 5;
 pub(super) struct Plan<'a> {
     pub(super) image: Image<'a>,
     pub(super) user: Option<User<'a>>,
+    pub(super) in_new_session: bool,
     pub(super) stdio: Stdio<'a>,
     pub(super) gate: BorrowedFd<'a>,
     /// The parent's end of the gate, of which the fork makes a copy.
@@ -68,7 +71,8 @@ fn run(plan: &Plan<'_>) -> ! {
 
 /// What is done while the parent may still look at the child and give it attributes: as minion's own user.
 fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
-    setpgid(None, None).map_err(|errno| (Step::ProcessGroup, errno))?;
+    let leads = if plan.in_new_session { setsid().map(drop) } else { setpgid(None, None) };
+    leads.map_err(|errno| (Step::ProcessGroup, errno))?;
     die_with(plan.parent)?;
     // A pipe is at its end when no process has it open for writing: not this one either. Before `connect`, which may give its
     // number away. [KF-150]
@@ -76,6 +80,10 @@ fn prepare(plan: &Plan<'_>) -> Result<(), (Step, Errno)> {
     // for `run` does not return.
     unsafe { libc::close(plan.opener.as_raw_fd()) };
     connect(plan.stdio).map_err(|errno| (Step::Stdio, errno))?;
+    if plan.in_new_session {
+        // Not one that another session has: that would take CAP_SYS_ADMIN and a word that this call does not say.
+        let _ = [stdin(), stdout(), stderr()].into_iter().any(|fd| ioctl_tiocsctty(fd).is_ok());
+    }
     // No disposition is "ignore": `Signals::take_over` saw to that, and exec resets the handlers.
     SigSet::empty().thread_set_mask().map_err(|errno| (Step::SignalMask, Errno::from_raw_os_error(errno as i32)))
 }
