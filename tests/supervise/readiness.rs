@@ -71,7 +71,7 @@ fn a_unix_socket_with_a_path_that_is_longer_than_an_address() {
 #[test]
 fn a_unix_socket_that_nobody_makes_is_named_with_what_connect_said() {
     let sandbox = Sandbox::with_km("");
-    let file = file(SLEEPS, "{ unix = 'nothing', every = '20ms', within = '3s' }");
+    let file = file(SLEEPS, "{ unix = 'nothing', every = '500ms', within = '3s' }");
     let mut minion = start(&sandbox, &file);
     let line = minion.says("not ready");
     assert!(line.contains("connect to nothing: No such file or directory"), "{line}");

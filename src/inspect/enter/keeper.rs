@@ -81,7 +81,7 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
         (None, Ended::Front) => Ending { code: 128 + 9, complaints: Vec::new() },
     };
     ending.complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
-    pty.as_mut().into_iter().for_each(Pty::finish);
+    pty.into_iter().for_each(Pty::finish);
     terminal.take_back();
     Ok(ending)
 }

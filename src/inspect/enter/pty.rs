@@ -6,17 +6,24 @@
 use super::terminal::Terminal;
 use crate::error::{During, Result};
 use crate::process::procfs;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, ioctl_fionbio, read, write};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{OptionalActions, OutputModes, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// What is on its way in one direction at most.
 const PIECE: usize = 4096;
 /// What is still shown of a dead command at most: more than the kernel keeps for a terminal.
 const LAST: usize = 1 << 20;
+
+/// So long something may still come from whoever holds a dead command's terminal.
+const QUIET: Duration = Duration::from_secs(1);
+/// So long the caller's terminal may take nothing.
+const FULL: Duration = Duration::from_secs(5);
 
 /// A pair, and the caller's terminal.
 pub(super) struct Pty {
@@ -62,8 +69,8 @@ impl Pty {
         self.outer.as_fd()
     }
 
-    /// Takes the caller's terminal: what is typed is the command's, where we have it to ourselves. Else that one makes two of a line feed,
-    /// and once is enough.
+    /// Takes the caller's terminal: what is typed is the command's, where we have it to ourselves. Else that one makes two of a
+    /// line feed, and once is enough.
     pub(super) fn terminal(&mut self, front: i32) -> Terminal {
         let terminal = Terminal::relayed(front);
         self.is_typed = terminal.is_lent();
@@ -85,8 +92,8 @@ impl Pty {
         [(self.is_typed && !typed, shown), (!shown, typed)]
     }
 
-    /// Moves what can be moved without waiting. How many bytes were shown.
-    pub(super) fn relay(&mut self) -> usize {
+    /// Moves what can be moved without waiting.
+    pub(super) fn relay(&mut self) {
         if self.is_typed && self.typed.is_empty() {
             self.is_typed = fill(&self.outer, &mut self.typed);
         }
@@ -94,20 +101,42 @@ impl Pty {
         if self.shown.is_empty() {
             fill(&self.master, &mut self.shown);
         }
-        let before = self.shown.len();
         empty(&self.outer, &mut self.shown);
-        before - self.shown.len()
     }
 
-    /// Shows what the command has said last. Somebody may still hold its terminal: he is not listened to for ever.
-    pub(super) fn finish(&mut self) {
-        self.is_typed = false;
-        let mut shown = 0;
-        while shown < LAST {
-            match self.relay() {
-                0 => return,
-                some => shown += some,
+    /// Shows what the command has said last, until there is no more: without our own end of it the kernel tells.
+    ///
+    /// Somebody may still hold the command's terminal, and the caller's may take nothing: neither is waited for for ever.
+    pub(super) fn finish(self) {
+        let Self { master, slave, outer, mut shown, .. } = self;
+        drop(slave);
+        let (mut total, mut is_over) = (0, false);
+        while total < LAST && !(is_over && shown.is_empty()) {
+            let waits = if shown.is_empty() {
+                waits(&master, PollFlags::IN, QUIET)
+            } else {
+                waits(&outer, PollFlags::OUT, FULL)
+            };
+            if !waits {
+                return;
             }
+            if shown.is_empty() {
+                is_over = !fill(&master, &mut shown);
+            }
+            total += shown.len();
+            empty(&outer, &mut shown);
+            total -= shown.len();
+        }
+    }
+}
+
+/// Whether it is ready within this time.
+fn waits(fd: &OwnedFd, interest: PollFlags, limit: Duration) -> bool {
+    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
+    loop {
+        match poll(&mut [PollFd::new(fd, interest)], Some(&limit)) {
+            Err(Errno::INTR) => {}
+            ready => return ready.is_ok_and(|count| count > 0),
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn until_end(
             has_terminal = false;
             hang_up(child, &mut deadline);
         }
-        pty.as_deref_mut().map(Pty::relay);
+        pty.as_deref_mut().into_iter().for_each(Pty::relay);
         while let Some(received) = signals.read()? {
             match received.signal {
                 libc::SIGCHLD => {
