@@ -161,7 +161,7 @@ fn a_pipe_that_is_handed_over_before_the_start_is_read_after_it() {
     assert_eq!(whole(sandbox.path(), "executor"), b"early\n");
     assert!(thread.open("late").is_err());
     assert!(thread.start().is_err());
-    assert!(thread.stop(Instant::now() + DEADLINE));
+    assert!(thread.stop(DEADLINE, Instant::now() + DEADLINE));
 }
 
 #[test]

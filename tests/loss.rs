@@ -178,3 +178,21 @@ fn the_last_lines_are_repeated_after_a_death_by_signal_and_not_after_a_stop() {
     events.next();
     assert!(!minion.stop().assert_code(0).contains("no reason"));
 }
+
+#[test]
+fn what_is_in_the_pipe_at_the_end_is_written_by_a_slow_disk_too() {
+    need!("strace");
+    let text = numbered(8192, 30);
+    // All of it fits the pipe, so the executor is gone at once; 60 rotations take 40 ms each.
+    let sandbox = writers(&text, "exec WRITE");
+    let slow = ["strace", "-f", "-qq", "-o/dev/null", "-etrace=/^rename", "-einject=/^rename:delay_enter=40000"];
+    let flags = ["--run-proxy=false", "--max-log-size=4Ki", "--max-log-backups=0", "--grace=30s"];
+    let said = sandbox.run_under(&slow, &flags).assert_code(0);
+    let mut files: Vec<_> = fs::read_dir(sandbox.path("")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.file_name().unwrap().to_str().unwrap().starts_with("executor"));
+    // The backups in their order, and then the file that was written last: a dash is before a dot.
+    files.sort();
+    let logged: Vec<u8> = files.iter().flat_map(|path| fs::read(path).unwrap()).collect();
+    assert!(files.len() > 50, "{} files", files.len());
+    assert!(logged == text, "{} bytes of {}: {said}", logged.len(), text.len());
+}

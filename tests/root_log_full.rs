@@ -165,5 +165,5 @@ fn packing_on_a_full_disk_leaves_the_backup_as_it_is() {
     assert!(content(&backup) == noise);
     assert_eq!(names(&directory), ["executor-2026-01-01T00-00-00.000.log", "executor.log"]);
     fs::remove_file(filler).unwrap();
-    assert!(logs.thread.stop(Instant::now() + common::DEADLINE));
+    assert!(logs.thread.stop(common::DEADLINE, Instant::now() + common::DEADLINE));
 }

@@ -84,7 +84,10 @@ fn nothing_waits_for_a_log_thread_that_hangs() {
     logs.thread.finish(id);
     logs.thread.rotate();
     assert!(logs.thread.reports().is_empty());
-    assert!(!logs.thread.stop(Instant::now() + Duration::from_millis(200)), "it cannot end, and says so");
+    assert!(
+        !logs.thread.stop(Duration::from_millis(200), Instant::now() + common::DEADLINE),
+        "it cannot end, and says so"
+    );
     assert!(start.elapsed() < DEADLINE);
     // Without the thread, minion's last words are written by whoever has them.
     let reader = std::thread::spawn(move || {

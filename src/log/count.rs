@@ -16,6 +16,7 @@ pub struct Count {
 pub(super) struct Counter {
     written: AtomicU64,
     dropped: AtomicU64,
+    steps: AtomicU64,
 }
 
 impl Counter {
@@ -25,6 +26,16 @@ impl Counter {
 
     pub(super) fn dropped(&self, bytes: usize) {
         self.dropped.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// A write or a rotation is done, whoever's bytes it was about.
+    pub(super) fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many that were, for who waits for a disk: while the number grows it does not hang.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     pub(super) fn now(&self) -> Count {

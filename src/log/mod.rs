@@ -243,10 +243,10 @@ impl LogThread {
         self.reports.take()
     }
 
-    /// Writes what is in the pipes and in the diagnostics, and ends the thread. False if it is not done by the deadline,
-    /// because a disk hangs; the thread then stays where it is, and the caller may exit. The last reports can be fetched
-    /// after it.
-    pub fn stop(&mut self, deadline: Instant) -> bool {
+    /// Writes what is in the pipes and in the diagnostics, and ends the thread. False if it is not done by the deadline, or
+    /// if for as long as `patience` no write and no rotation came to its end, because a disk hangs; the thread then stays where it is, and
+    /// the caller may exit. The last reports can be fetched after it.
+    pub fn stop(&mut self, patience: Duration, deadline: Instant) -> bool {
         let ended = match mem::replace(&mut self.state, State::Stopped) {
             State::Ready(pump, done) if self.has_work.load(Ordering::Relaxed) => {
                 self.commands.post(Command::Stop(deadline));
@@ -256,15 +256,31 @@ impl LogThread {
             State::Prepared(_) | State::Ready(..) | State::Stopped => true,
             State::Running { thread, done } => {
                 self.commands.post(Command::Stop(deadline));
-                wait(&done, deadline) && thread.join().is_ok()
+                self.ends(&done, patience, deadline) && thread.join().is_ok()
             }
         };
         self.diagnostics.attend(false);
         if !ended {
             self.diagnostics.distrust();
         }
-        self.diagnostics.flush(deadline);
+        self.diagnostics.flush(deadline.min(Instant::now() + patience));
         ended
+    }
+
+    /// A disk that is only slow, on a busy machine, is waited for: what is in the pipes is all that there is of it.
+    fn ends(&self, done: &Bell, patience: Duration, deadline: Instant) -> bool {
+        let steps = || self.counters.iter().fold(0, |sum: u64, counter| sum.wrapping_add(counter.steps()));
+        let mut before = steps();
+        loop {
+            if wait(done, deadline.min(Instant::now() + patience)) {
+                return true;
+            }
+            let now = steps();
+            if now == before || Instant::now() >= deadline {
+                return false;
+            }
+            before = now;
+        }
     }
 }
 

@@ -137,6 +137,7 @@ impl Writer {
     fn put(&mut self, archive: &mut Archive, data: &[u8]) -> Result<(), usize> {
         let mut taken = 0;
         while let Some(rest @ [_, ..]) = data.get(taken..) {
+            self.counter.step();
             match cut(rest, self.file.size(), self.limit(archive), self.file.is_at_line_start()) {
                 Cut::Rotate => self.rotate(archive),
                 Cut::Write(count) => {

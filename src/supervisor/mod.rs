@@ -52,8 +52,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
-/// How long the log thread may take to write its last bytes, once everything is over. This and what follows have to fit into
-/// what the budget leaves of the agent's grace: [`Supervisor::last_moment`] ends them all.
+/// How long the log thread may write nothing of its last bytes, once everything is over. This and what follows have to fit
+/// into what the budget leaves of the agent's grace: [`Supervisor::last_moment`] ends them all.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
 /// How long the last try to end everything may take, when the loop failed or the time is over.
@@ -175,7 +175,7 @@ pub fn run(plan: Plan) -> Result<Ended> {
         Err(_) if tree::kill_all(at_most(LAST_KILLS)) => {}
         Err(_) => error!("something is still alive after SIGKILL"),
     }
-    if !supervisor.logs.stop(at_most(LAST_BYTES)) {
+    if !supervisor.logs.stop(LAST_BYTES, last_moment) {
         error!("the log thread does not end: its disk or the reader of stderr hangs");
         supervisor.leave_desk();
     }

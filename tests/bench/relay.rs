@@ -120,7 +120,7 @@ fn relay(mut writer: Command, size: u64, total: u64, gzip: bool) -> (Duration, f
     assert!(matches!(ended[..], [Report::Ended { bytes, dropped: 0, .. }] if bytes == total / size * size));
     let after = Usage::of_self();
     child.wait().unwrap();
-    assert!(log.stop(Instant::now() + Duration::from_secs(5)));
+    assert!(log.stop(Duration::from_secs(5), Instant::now() + Duration::from_secs(5)));
     (elapsed, after.cpu - before.cpu, after.switches - before.switches)
 }
 

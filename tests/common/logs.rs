@@ -95,7 +95,7 @@ impl Logs {
     }
 
     pub fn stop(mut self) -> Vec<Report> {
-        assert!(self.thread.stop(Instant::now() + DEADLINE), "the thread ends");
+        assert!(self.thread.stop(DEADLINE, Instant::now() + DEADLINE), "the thread ends");
         self.seen.extend(self.thread.reports());
         self.seen
     }
