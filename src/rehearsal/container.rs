@@ -25,6 +25,8 @@ const REAP_POLL: Duration = Duration::from_millis(100);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same when a container is dropped: a test should not hang for a minute.
 const DROP_TIMEOUT: Duration = Duration::from_secs(10);
+/// So many looks in a row find nothing when there is nothing: one may have passed over what moved.
+const LOOKS: u32 = 3;
 /// Where a process has its container's sandbox in its environment. A nested container has the second alone.
 const SANDBOX: [&str; 2] = ["MESOS_DIRECTORY", "MESOS_SANDBOX"];
 const DROP_FREEZE_RETRY: Duration = Duration::from_secs(1);
@@ -229,13 +231,26 @@ impl Container {
         let members = self.members();
         // The pid of an unreaped init cannot be another session's.
         let session = (!self.reaped).then(|| self.pid());
+        // Nobody is waited for, and the dead cost one call: what hops from process to process is gone from where it was listed a
+        // few milliseconds later. Amid an exec a process has no environment, but where it works it does.
+        let was_given_it = |pid: i32| match tree::start_environment(pid, Instant::now()) {
+            Err(_) => false,
+            Ok(text) if text.is_empty() => {
+                fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == self.sandbox)
+            }
+            Ok(text) => text.split(|byte| *byte == 0).any(|entry| {
+                let value = |name: &&str| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+                SANDBOX.iter().any(|name| value(name) == Some(sandbox))
+            }),
+        };
         let is_ours = |pid: i32| {
             members.contains(&pid)
-                || SANDBOX.iter().any(|name| tree::start_variable(pid, name, tree::exec_end()).is(sandbox))
+                || was_given_it(pid)
                 || (session.is_some() && tree::Process::read(pid).map(|process| process.session).ok() == session)
         };
         // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
-        let found = proc::pids()?.into_iter().filter_map(|pid| Some((pid, Pidfd::open(pid).ok()?)));
+        let found = proc::pids()?.into_iter().filter(|pid| is_ours(*pid));
+        let found = found.filter_map(|pid| Some((pid, Pidfd::open(pid).ok()?)));
         Ok(found
             .filter(|(pid, _)| is_ours(*pid))
             .filter_map(|(pid, handle)| Some((Process::alive(pid)?, handle)))
@@ -246,9 +261,11 @@ impl Container {
     fn sweep(&self, deadline: Instant) -> Result<DestroyReport> {
         let began = Instant::now();
         let mut report = DestroyReport::default();
+        let mut empty = 0;
         loop {
             let found = self.find()?;
-            if found.is_empty() {
+            empty = if found.is_empty() { empty + 1 } else { 0 };
+            if empty == LOOKS {
                 report.took = began.elapsed();
                 return Ok(report);
             }

@@ -2,6 +2,7 @@
 
 use ::minion::process::tree;
 use std::fs;
+use std::time::Instant;
 
 /// A field of `/proc/<pid>/status`, as the kernel prints it.
 pub fn status(pid: i32, field: &str) -> String {
@@ -52,8 +53,8 @@ pub fn alive_with(entry: &str) -> Vec<(i32, String)> {
 }
 
 fn carries(pid: i32, entry: &[u8]) -> bool {
-    // Also amid its exec. [KF-82]
-    let environment = tree::start_environment(pid, tree::exec_end()).unwrap_or_default();
+    // Nobody is waited for: what hops from process to process meanwhile would be passed over.
+    let environment = tree::start_environment(pid, Instant::now()).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|one| one == entry)
 }
 
