@@ -241,7 +241,8 @@ fn a_minion_in_a_pid_namespace_of_its_own_is_the_containers_by_the_hosts_number(
     let agent = builder(&root).start().unwrap();
     let prefix = format!("--mesos-cgroup-prefix={root}");
     let run = [minion(), "supervise", &prefix, "--", "sh", "-c", "echo up >up; exec sleep 60"];
-    let words = [&["/usr/bin/env", "unshare", "-pf", "--mount-proc", "--kill-child"], &run[..]].concat();
+    let words =
+        [&["/bin/sh", "-c", "exec \"$@\"", "sh", "unshare", "-pf", "--mount-proc", "--kill-child"], &run[..]].concat();
     let container = agent.launch(&words).unwrap();
     common::sandbox::until(container.sandbox(), "the executor", || fs::metadata(container.sandbox().join("up")).ok());
     let unshare = proc::children(container.pid())[0];

@@ -35,7 +35,7 @@ HOST_TOOLS = ["bash", "chrt", "flock", "prlimit", "ps", "script", "setpriv", "se
 # layout has (tests/vm/init names it) it may not miss.
 # What no boot has; what needs it runs on the host. Of Debian's kernels the loop device and ext4 are modules, and real-time
 # processes have no budget (CONFIG_RT_GROUP_SCHED).
-NOWHERE = {"fsfreeze", "python3", "mkfs.ext4", "prometheus_client", "rt"}
+NOWHERE = {"fsfreeze", "python3", "mkfs.ext4", "prometheus_client", "rt", "perl"}
 ABSENT = {"legacy": {"v2", "v2memory", "v2enabled"}, "hybrid": {"v2memory", "v2enabled"}, "unified": {"v1"}}
 
 
