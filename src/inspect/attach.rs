@@ -1,6 +1,7 @@
 //! `minion attach`: putting a stray process back. The only tool that changes anything.
 
 use super::json::Object;
+use super::proc::KTHREADD;
 use super::proc::once::Once;
 use super::proc::seen::Seen;
 use super::proc::stat::Stat;
@@ -17,9 +18,6 @@ use std::os::fd::OwnedFd;
 
 /// The version of what `attach --json` prints.
 const SCHEMA: &str = "minion.attach/1";
-
-/// The parent of all threads of the kernel.
-const KTHREADD: i32 = 2;
 
 /// Which process belongs where.
 #[derive(Clone, Debug, PartialEq, Eq)]

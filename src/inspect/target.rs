@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Asks a minion for a task that has no process.
-type Ask<'a> = &'a dyn Fn(&str) -> Option<Absent>;
+type Ask<'a, T> = &'a dyn Fn(&str) -> Option<T>;
 
 /// Finds what else a word may name.
-type Last<'a> = &'a dyn Fn() -> Result<Option<Target>>;
+type Last<'a, T> = &'a dyn Fn() -> Result<Option<T>>;
 
 /// What a word names.
 #[derive(Debug)]
@@ -37,10 +37,16 @@ pub(super) struct Container {
     pub(super) places: Vec<(String, PathBuf, usize)>,
 }
 
+impl From<i32> for Target {
+    fn from(pid: i32) -> Self {
+        Self::Process(pid)
+    }
+}
+
 impl Target {
     /// Finds what the word names: digits are a pid where there is one; then containers come before tasks, for they cost less to
     /// find, and last the beginning of a container's id.
-    pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_>, once: &Once) -> Result<Self> {
+    pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_, Absent>, once: &Once) -> Result<Self> {
         let pid = word.parse().ok();
         if let Some(pid) = pid
             && once.stat(pid).known().is_some()
@@ -56,7 +62,7 @@ impl Target {
         };
         match pid {
             Some(pid) => Ok(last()?.unwrap_or(Self::Process(pid))),
-            None => task(word, ask, &last, once),
+            None => task(word, &|name| ask(name).map(Self::Absent), &last, once),
         }
     }
 }
@@ -123,15 +129,15 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
 
 /// The main process of a task: of the minion whose sandbox this is, else of any other living one. Where there is none, it is
 /// what `last` finds.
-fn task(name: &str, ask: Ask<'_>, last: Last<'_>, once: &Once) -> Result<Target> {
+fn task<T: From<i32>>(name: &str, ask: Ask<'_, T>, last: Last<'_, T>, once: &Once) -> Result<T> {
     let is_meant = |marker: &Marker| marker.task == name;
     let here = here(once);
     if let Some(main) = here.and_then(|minion| main_of(minion, name, once)) {
-        return Ok(Target::Process(main));
+        return Ok(main.into());
     }
     // Not another minion's of this name while this one has such a task, though it does not run.
     if let Some(absent) = here.and_then(|_| ask(name)) {
-        return Ok(Target::Absent(absent));
+        return Ok(absent);
     }
     let (mut minions, mut tasks) = (0, Vec::new());
     // A task is among the first but in odd cases.
@@ -147,9 +153,9 @@ fn task(name: &str, ask: Ask<'_>, last: Last<'_>, once: &Once) -> Result<Target>
     }
     let meant: Vec<i32> = tasks.iter().filter(|(_, marker)| is_meant(marker)).map(|(main, _)| *main).collect();
     match meant.as_slice() {
-        [main] => Ok(Target::Process(*main)),
+        [main] => Ok((*main).into()),
         [] => match ask(name) {
-            Some(absent) => Ok(Target::Absent(absent)),
+            Some(absent) => Ok(absent),
             None => last()?.ok_or_else(|| unknown(name, minions, &tasks)),
         },
         several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))
@@ -159,13 +165,7 @@ fn task(name: &str, ask: Ask<'_>, last: Last<'_>, once: &Once) -> Result<Target>
 
 /// The main process of a task that runs: of the minion whose sandbox this is, else of any other living one.
 pub(super) fn main_of_task(name: &str) -> Result<i32> {
-    let once = Once::default();
-    match task(name, &|_| None, &|| Ok(None), &once)? {
-        Target::Process(main) => Ok(main),
-        Target::Absent(_) | Target::Container(_) => {
-            Err(Error::new("find", format!("task {name:?}"), "it does not run"))
-        }
-    }
+    task(name, &|_| None, &|| Ok(None), &Once::default())
 }
 
 fn main_of(minion: i32, name: &str, once: &Once) -> Option<i32> {

@@ -244,8 +244,8 @@ impl LogThread {
     }
 
     /// Writes what is in the pipes and in the diagnostics, and ends the thread. False if it is not done by the deadline, or
-    /// if for as long as `patience` no write and no rotation came to its end, because a disk hangs; the thread then stays where it is, and
-    /// the caller may exit. The last reports can be fetched after it.
+    /// if for as long as `patience` no write and no rotation came to its end, because a disk hangs; the thread then stays where
+    /// it is, and the caller may exit. The last reports can be fetched after it.
     pub fn stop(&mut self, patience: Duration, deadline: Instant) -> bool {
         let ended = match mem::replace(&mut self.state, State::Stopped) {
             State::Ready(pump, done) if self.has_work.load(Ordering::Relaxed) => {

@@ -2,10 +2,12 @@
 
 use super::reap::WaitStatus;
 use super::tree;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 /// `PIDFD_SIGNAL_PROCESS_GROUP` of Linux 6.9; libc's constant of that name is not on every target yet.
 pub(super) const SIGNAL_PROCESS_GROUP: libc::c_uint = 1 << 2;
@@ -81,6 +83,14 @@ impl Pidfd {
 /// What it means that a pidfd could not be opened, where that is no lack of descriptors or memory.
 pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
     is_missing(error).then_some("minion needs Linux 5.3 and a seccomp profile that allows pidfd_open")
+}
+
+impl Pidfd {
+    /// Whether the process is dead, a zombie at least, within this time.
+    pub fn dies(&self, limit: Duration) -> bool {
+        let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+        poll(&mut [PollFd::new(self, PollFlags::IN)], Some(&limit)).is_ok_and(|ready| ready > 0)
+    }
 }
 
 /// The call is not there: an old kernel says ENOSYS, a seccomp profile EPERM.

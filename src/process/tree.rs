@@ -209,11 +209,12 @@ pub fn start_variable(pid: i32, name: &str, until: Instant) -> StartVariable {
     if environment.is_empty() {
         return StartVariable::Hidden;
     }
-    let value = environment.split(|byte| *byte == 0).find_map(|entry| {
-        let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
-        Some(value.to_vec())
-    });
-    value.map_or(StartVariable::Unset, StartVariable::Value)
+    value(&environment, name).map_or(StartVariable::Unset, |value| StartVariable::Value(value.to_vec()))
+}
+
+/// The value of a variable in such an environment.
+pub fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// `/proc/<pid>/environ`, entries that end with a zero byte each. Empty, or ESRCH on newer kernels, for a zombie and a thread

@@ -238,10 +238,7 @@ impl Container {
             Ok(text) if text.is_empty() => {
                 fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == self.sandbox)
             }
-            Ok(text) => text.split(|byte| *byte == 0).any(|entry| {
-                let value = |name: &&str| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
-                SANDBOX.iter().any(|name| value(name) == Some(sandbox))
-            }),
+            Ok(text) => SANDBOX.iter().any(|name| tree::value(&text, name) == Some(sandbox)),
         };
         let is_ours = |pid: i32| {
             members.contains(&pid)

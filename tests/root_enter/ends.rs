@@ -132,6 +132,13 @@ impl Typed {
     pub(super) fn types(&mut self, text: &str) {
         self.script.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
+
+    /// The next line is of `ps -o pgrp=,tpgid=`.
+    pub(super) fn is_in_the_foreground(&mut self, who: &str) {
+        let groups = self.lines.next();
+        let groups: Vec<&str> = groups.split_whitespace().collect();
+        assert_eq!(groups[0], groups[1], "{who} is in the foreground");
+    }
 }
 
 #[test]
@@ -168,9 +175,7 @@ fn a_killed_keeper_leaves_the_terminal_to_the_caller_as_it_was() {
     let shell = format!("{} enter {} -- sh -c '{inner}'; echo code $?; {look}", minion(), task.pid);
     let mut typed = Typed::start(&shell);
     typed.lines.next_with("code 137");
-    let groups = typed.lines.next();
-    let groups: Vec<&str> = groups.split_whitespace().collect();
-    assert_eq!(groups[0], groups[1], "the caller is in the foreground");
+    typed.is_in_the_foreground("the caller");
     typed.lines.next_with(" icanon iexten echo ");
     assert!(typed.script.wait().unwrap().success());
 }

@@ -48,9 +48,7 @@ fn its_own_terminal_has_the_size_of_the_callers_and_what_is_typed_reaches_it() {
     let enter = format!("{} enter {} --user -- bash -c '{inner}'", minion(), task.pid);
     let mut typed = Typed::start(&format!("stty -echo rows 33 cols 77; tty; {enter}; echo code $?; stty -a; true"));
     let tty = typed.lines.next_with("/dev/pts/").trim().to_owned();
-    let groups = typed.lines.next();
-    let groups: Vec<&str> = groups.split_whitespace().collect();
-    assert_eq!(groups[0], groups[1], "the command is in the foreground");
+    typed.is_in_the_foreground("the command");
     assert_eq!(typed.lines.next().trim(), "33 77");
     typed.types("one\n");
     assert_eq!(typed.lines.next().trim(), "got one");

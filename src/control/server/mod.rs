@@ -21,6 +21,7 @@ pub use request::Request;
 
 use super::protocol::{Event, Failure, Kind, VERSION, Welcome};
 use crate::error::{During, Result};
+use crate::process::peer::is_believed;
 use client::{Client, Turn};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::event::Timespec;
@@ -229,9 +230,8 @@ impl Server {
 
 /// Why a newcomer is not served. Only root and our own user are: the file's mode says the same, but may be changed.
 fn refusal(peer: Option<Peer>) -> Option<Failure> {
-    let own = rustix::process::geteuid().as_raw();
     match peer {
-        Some(peer) if peer.uid != 0 && peer.uid != own => {
+        Some(peer) if !is_believed(peer.uid) => {
             let text = format!("uid {} is neither root nor the user that minion runs as", peer.uid);
             Some(Failure::new(Kind::Forbidden, text))
         }

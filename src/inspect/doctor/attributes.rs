@@ -1,15 +1,9 @@
 //! What the tasks are to be born with, and whether this process may give it.
 
 use super::{Check, Task};
-use crate::inspect::proc::status::Status;
+use crate::inspect::proc::status::{SETGID, SETUID, SYS_NICE, SYS_RESOURCE, Status, can};
 use crate::process::attributes;
 use rustix::process::getpriority_process;
-
-/// The bits of `CAP_SETGID`, `CAP_SETUID`, `CAP_SYS_NICE` and `CAP_SYS_RESOURCE`.
-const SETGID: u32 = 6;
-const SETUID: u32 = 7;
-const SYS_NICE: u32 = 23;
-const SYS_RESOURCE: u32 = 24;
 
 /// What counts of this process.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +35,7 @@ impl Own {
     }
 
     fn has(&self, capability: u32) -> bool {
-        self.capabilities >> capability & 1 == 1
+        can(self.capabilities, capability)
     }
 }
 

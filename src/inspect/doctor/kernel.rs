@@ -2,7 +2,7 @@
 
 use super::{Check, Depth, of_seen};
 use crate::inspect::proc::seen::{Seen, errno_name};
-use crate::inspect::proc::status::{SYS_ADMIN, Status, capabilities};
+use crate::inspect::proc::status::{SYS_ADMIN, Status, can, capabilities};
 use crate::process::probe;
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
@@ -155,7 +155,7 @@ pub(super) fn privileges(status: &Seen<Status>, private_mountns: bool) -> Vec<Ch
 /// `unshare(0)` changes nothing and shows whether a filter lets the call through. [KF-103]
 fn private_mounts(status: &Status) -> Check {
     let name = "private mounts";
-    if status.effective >> SYS_ADMIN & 1 == 0 {
+    if !can(status.effective, SYS_ADMIN) {
         let evidence = format!("uid {} has no CAP_SYS_ADMIN", status.uid);
         return Check::fail(
             name,

@@ -75,15 +75,15 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     let child = gated.open()?;
     let failed = not_executed(&child)?;
     let ended = wait::until_end(&child.pidfd, &front, signals, &terminal, pty.as_mut())?;
-    let mut ending = match (failed, ended) {
-        (Some((code, complaint)), _) => Ending { code, complaints: vec![complaint] },
-        (None, Ended::Command(code)) => Ending { code, complaints: Vec::new() },
-        (None, Ended::Front) => Ending { code: 128 + 9, complaints: Vec::new() },
+    let (code, mut complaints) = match (failed, ended) {
+        (Some((code, complaint)), _) => (code, vec![complaint]),
+        (None, Ended::Command(code)) => (code, Vec::new()),
+        (None, Ended::Front) => (128 + 9, Vec::new()),
     };
-    ending.complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
+    complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
     pty.into_iter().for_each(Pty::finish);
     terminal.take_back();
-    Ok(ending)
+    Ok(Ending { code, complaints })
 }
 
 /// The process that started us. Once it is dead nobody waits for the command any more.

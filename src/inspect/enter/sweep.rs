@@ -4,7 +4,6 @@ use super::mark::Mark;
 use crate::error::Error;
 use crate::process::tree::{Children, signal_descendant, with_descendants};
 use crate::process::{Pidfd, procfs, reap};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
 
 /// So long a killed process may take to die: longer only in the kernel's own hands.
@@ -29,7 +28,7 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
                 let _ = pidfd.signal(libc::SIGKILL);
             }
         }
-        let dead = pidfds.iter().all(|pidfd| dies(pidfd, deadline));
+        let dead = pidfds.iter().all(|pidfd| pidfd.dies(deadline.saturating_duration_since(Instant::now())));
         while let Ok(Some(pid)) = reap::peek() {
             if !matches!(reap::reap(pid), Ok(Some(_))) {
                 break;
@@ -39,21 +38,15 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
             return Vec::new();
         }
         if !dead {
-            let stuck = pidfds.iter().filter(|pidfd| !dies(pidfd, Instant::now()));
+            let stuck = pidfds.iter().filter(|pidfd| !pidfd.dies(Duration::ZERO));
             let told = |pidfd: &Pidfd| Error::new("end", format!("process {}", pidfd.pid()), "SIGKILL does not end it");
             return stuck.map(|pidfd| told(pidfd).hint("minion inspect says what it waits for")).collect();
         }
     }
 }
 
-fn dies(pidfd: &Pidfd, deadline: Instant) -> bool {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-    poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&left)).is_ok_and(|ready| ready > 0)
-}
-
 /// Those of them that live: one that is dead keeps its limits until it is reaped, which not every init does. [KF-192]
 fn carriers(mark: &Mark, until: Instant) -> Vec<Pidfd> {
     let marked = procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| mark.is_on(*pid, until));
-    marked.filter_map(|pid| Pidfd::open(pid).ok()).filter(|pidfd| !dies(pidfd, Instant::now())).collect()
+    marked.filter_map(|pid| Pidfd::open(pid).ok()).filter(|pidfd| !pidfd.dies(Duration::ZERO)).collect()
 }

@@ -4,11 +4,11 @@ use crate::error::{During, Error, Result};
 use crate::inspect::target::main_of_task;
 use crate::process::tree::{self, Process};
 use crate::process::{Pidfd, procfs};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 /// A living process.
 #[derive(Debug)]
@@ -92,8 +92,7 @@ impl Target {
 
     /// Its pidfd is not readable. What was read by its number before that was its own.
     pub(super) fn is_alive(&self) -> bool {
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready == 0)
+        !self.pidfd.dies(Duration::ZERO)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a process may do, and what has been taken from under it.
 
 use super::Words;
-use crate::inspect::proc::status::{Limit, SYS_ADMIN, capabilities};
+use crate::inspect::proc::status::{Limit, SYS_ADMIN, can, capabilities};
 use crate::inspect::view::View;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -38,9 +38,9 @@ pub(super) fn no_new_privs(view: &View) -> Option<Words> {
 /// Root by number only.
 pub(super) fn no_sys_admin(view: &View) -> Option<Words> {
     let status = view.status.known()?;
-    (status.uid == 0 && status.effective >> SYS_ADMIN & 1 == 0 && !view.stat.is_zombie()).then_some(())?;
+    (status.uid == 0 && !can(status.effective, SYS_ADMIN) && !view.stat.is_zombie()).then_some(())?;
     let lasting =
-        if status.bounding >> SYS_ADMIN & 1 == 0 { "; nor in the bounding set, so no exec brings it back" } else { "" };
+        if can(status.bounding, SYS_ADMIN) { "" } else { "; nor in the bounding set, so no exec brings it back" };
     Words::new(
         "root with CAP_SYS_ADMIN",
         format!("uid 0 has: {}{lasting}", capabilities(status.effective)),

@@ -62,6 +62,9 @@ pub(super) fn children_of_thread(pid: i32, thread: i32, once: &Once) -> Vec<i32>
     words.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
+/// The parent of all threads of the kernel, wherever it can be seen. [KF-186]
+pub(super) const KTHREADD: i32 = 2;
+
 /// The pids that `/proc` shows.
 pub(super) fn everyone() -> Vec<i32> {
     procfs::numbers("/proc").unwrap_or_default()
@@ -71,7 +74,6 @@ pub(super) fn everyone() -> Vec<i32> {
 ///
 /// All of them are children of kthreadd, which is pid 2 wherever it can be seen. [KF-186]
 pub(super) fn programs(once: &Once) -> Vec<i32> {
-    const KTHREADD: i32 = 2;
     let pids = everyone();
     match once.stat(KTHREADD) {
         Seen::Known(stat) if stat.name == "kthreadd" && stat.parent == 0 => {

@@ -90,8 +90,17 @@ pub(in crate::inspect) fn holds(mask: u64, signal: i32) -> bool {
     mask >> (signal - 1) & 1 == 1
 }
 
-/// The bit of `CAP_SYS_ADMIN`.
+/// The bits of `CAP_SETGID`, `CAP_SETUID`, `CAP_SYS_ADMIN`, `CAP_SYS_NICE` and `CAP_SYS_RESOURCE`.
+pub(in crate::inspect) const SETGID: u32 = 6;
+pub(in crate::inspect) const SETUID: u32 = 7;
 pub(in crate::inspect) const SYS_ADMIN: u32 = 21;
+pub(in crate::inspect) const SYS_NICE: u32 = 23;
+pub(in crate::inspect) const SYS_RESOURCE: u32 = 24;
+
+/// Whether a set of capabilities holds one.
+pub(in crate::inspect) fn can(set: u64, capability: u32) -> bool {
+    set >> capability & 1 == 1
+}
 
 /// The capabilities by number.
 const CAPABILITIES: [&str; 41] = [
