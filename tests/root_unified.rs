@@ -6,6 +6,7 @@
 mod common;
 
 use ::minion::rehearsal::{Agent, Builder, Container};
+use common::oom::{FIRST, SPARE};
 use common::sandbox::until;
 use common::unified::{TREE, on_unified_host};
 use common::{DEADLINE, minion, proc, wait_dead};
@@ -303,8 +304,8 @@ fn destroy_kills_all_at_once_even_what_is_frozen_or_keeps_forking() {
 fn a_child_that_the_kernel_kills_for_memory_is_named_as_that() {
     need!("root", "v2memory", "mountns");
     on_unified_host(|| {
-        let eat = "[ $1 = proxy ] || { a=xxxxxxxxxxxxxxxx; while :; do a=$a$a; done; }";
-        let (_directory, km) = km(eat);
+        let eat = "a=xxxxxxxxxxxxxxxx; while :; do a=$a$a; done";
+        let (_directory, km) = km(&format!("if [ $1 = proxy ]; then {SPARE}; else {FIRST}; {eat}; fi"));
         let agent = start(builder().memory(64 << 20));
         let mut container = agent.launch(&command_line(&km)).unwrap();
         let status = container.wait(Instant::now() + Duration::from_secs(30)).unwrap();

@@ -149,7 +149,10 @@ pub(super) static INSPECT: Schema = Schema {
         ("processes[].view.limits[]", "name, soft, hard (null is unlimited)"),
         ("processes[].view.resources", "memory, oom_victims, pids, frozen (the cgroup that is)"),
         ("processes[].view.resources.memory", "cgroup, limit_bytes, usage_bytes, peak_bytes, oom_kills"),
-        ("processes[].view.resources.oom_victims[]", "pid, name, limiter, microseconds (since boot)"),
+        (
+            "processes[].view.resources.oom_victims[]",
+            "pid, name, limiter (null: not reported, perhaps another container's), microseconds (since boot)",
+        ),
         ("processes[].view.resources.pids", "cgroup, current, max"),
     ],
 };

@@ -26,6 +26,8 @@ pub struct Absent {
     pub sandbox: String,
     /// `backoff`, `down`, `ended`, …
     pub state: String,
+    /// The pid of its last run, as the minion numbers it.
+    pub pid: Option<i32>,
     /// How its last run ended; None where there was none.
     pub exit: Option<LastExit>,
     /// The signal that a command of minion sent to that run last: `signal SIGKILL, by uid 0 (pid 4711)`.
@@ -116,11 +118,11 @@ fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> Strin
             format!("a command of minion sent it: {words}")
         }
         libc::SIGKILL => match (absent.oom_kills, victims) {
-            (Some(1..), Seen::Known(victims)) if !victims.is_empty() => out_of_memory(victims),
-            (Some(1..), _) => {
-                "most likely the kernel, for lack of memory: it has killed in this container, and its log does \
-                               not say whom"
-                    .to_owned()
+            (Some(1..), Seen::Known(victims)) => out_of_memory(victims, absent.pid),
+            (Some(1..), Seen::Unknown(why)) => {
+                format!(
+                    "most likely the kernel, for lack of memory: it has killed in this container; whom is unknown: {why}"
+                )
             }
             (Some(0), _) => {
                 "a person, the agent, or another process that may: the kernel has killed nobody for memory here, \
@@ -150,11 +152,26 @@ fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> Strin
     }
 }
 
-fn out_of_memory(victims: &[Victim]) -> String {
-    let last = victims.last().map_or_else(String::new, |last| {
-        format!("the last was pid {} ({}), by the limit of {}", last.pid, last.name, last.limiter)
-    });
-    format!("the kernel, for lack of memory in this container: {last}")
+/// The kernel's log numbers processes as the host does, minion as its own pid namespace does: another pid proves nothing.
+fn out_of_memory(victims: &[Victim], pid: Option<i32>) -> String {
+    let words = |victim: &Victim| format!("pid {} ({})", victim.pid, victim.name);
+    let itself = victims.iter().rev().find(|victim| Some(victim.pid) == pid);
+    match (itself, kmsg::reported(victims).next_back()) {
+        (Some(victim), _) => {
+            let limit = victim.limiter.as_ref().map(|limiter| format!(", by the limit of {limiter}"));
+            format!("the kernel, for lack of memory: its log names {}{}", words(victim), limit.unwrap_or_default())
+        }
+        (None, Some((last, limiter))) => format!(
+            "most likely the kernel, for lack of memory: its log names another pid for the last that it killed in this \
+             container, {}, by the limit of {limiter}",
+            words(last)
+        ),
+        (None, None) => {
+            "most likely the kernel, for lack of memory: it has killed in this container, and its log does not \
+                         say whom"
+                .to_owned()
+        }
+    }
 }
 
 /// The exit's words as part of a sentence.
@@ -168,14 +185,22 @@ mod tests {
 
     fn told(code: u8, kills: Option<u64>, victims: &Seen<Vec<Victim>>) -> String {
         let exit = LastExit { code, ..LastExit::default() };
-        cause(&exit, &Absent { oom_kills: kills, ..Absent::default() }, victims)
+        cause(&exit, &Absent { pid: Some(7), oom_kills: kills, ..Absent::default() }, victims)
     }
 
     #[test]
     fn a_sigkill_is_the_kernels_where_it_says_so() {
-        let victim = Victim { pid: 7, name: "km".into(), limiter: "/mesos/c1".into(), when: 1 };
-        let known = Seen::Known(vec![victim]);
-        assert!(told(137, Some(2), &known).ends_with("the last was pid 7 (km), by the limit of /mesos/c1"));
+        let victim = Victim { pid: 7, name: "km".into(), limiter: Some("/mesos/c1".into()), when: 1 };
+        let known = Seen::Known(vec![victim.clone()]);
+        let itself = "the kernel, for lack of memory: its log names pid 7 (km), by the limit of /mesos/c1";
+        assert_eq!(told(137, Some(2), &known), itself);
+        let another = Seen::Known(vec![Victim { pid: 8, ..victim.clone() }]);
+        assert!(told(137, Some(2), &another).starts_with("most likely the kernel"));
+        assert!(told(137, Some(2), &another).ends_with("in this container, pid 8 (km), by the limit of /mesos/c1"));
+        let bare =
+            Seen::Known(vec![Victim { limiter: None, ..victim.clone() }, Victim { pid: 8, limiter: None, ..victim }]);
+        assert_eq!(told(137, Some(2), &bare), "the kernel, for lack of memory: its log names pid 7 (km)");
+        assert!(told(137, Some(2), &Seen::default()).ends_with("does not say whom"));
         assert!(told(137, Some(2), &Seen::Unknown("EPERM on /dev/kmsg".into())).starts_with("most likely the kernel"));
         assert!(told(137, Some(0), &Seen::default()).contains("the kernel has killed nobody for memory here"));
         let uncounted = told(137, None, &Seen::default());

@@ -209,7 +209,7 @@ fn resources(view: &View) -> Value {
         Object::default()
             .number("pid", i64::from(victim.pid))
             .text("name", &victim.name)
-            .text("limiter", &victim.limiter)
+            .put("limiter", option(victim.limiter.as_ref(), |limiter| limiter.as_str().into()))
             .count("microseconds", Some(victim.when))
             .end()
     };

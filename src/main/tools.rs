@@ -76,6 +76,7 @@ fn absent(name: &str) -> Option<Absent> {
         minion: status.pid,
         sandbox: status.sandbox,
         state: task.state,
+        pid: last_end(&status.events, name).and_then(|event| event.pid),
         exit: task.last_exit.map(|exit| LastExit {
             text: exit.text,
             code: exit.code,
@@ -87,6 +88,11 @@ fn absent(name: &str) -> Option<Absent> {
         oom_kills: status.oom_kills,
         memory: status.cgroups.iter().find(counts).map(|cgroup| PathBuf::from(&cgroup.path)),
     })
+}
+
+/// The end of this task's last run, as far as the events go back.
+fn last_end<'a>(events: &'a [Event], task: &str) -> Option<&'a Event> {
+    events.iter().rev().find(|event| event.event == "exited" && event.task.as_deref() == Some(task))
 }
 
 /// What a command sent last to the run of this task that ended last, as far as the events go back.

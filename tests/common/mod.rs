@@ -13,6 +13,7 @@ pub mod keys;
 pub mod logs;
 pub mod look;
 pub mod minion;
+pub mod oom;
 pub mod proc;
 pub mod sandbox;
 pub mod scheduler;

@@ -1,7 +1,9 @@
 //! Memory: who was killed for it, and who may be next.
 
 use super::Words;
+use crate::inspect::proc::seen::Seen;
 use crate::inspect::view::View;
+use crate::inspect::view::kmsg::{self, Victim};
 use crate::inspect::view::resources::Memory;
 use crate::render::unit::{bytes, percent, span};
 use std::time::Duration;
@@ -17,24 +19,33 @@ const FIRST: i32 = 1000;
 pub(super) fn killed(view: &View) -> Option<Words> {
     let memory = view.resources.memory.as_ref()?;
     let kills = memory.kills.filter(|kills| *kills > 0 && memory.limit.is_some())?;
-    let victims = match &view.resources.kmsg.known().map(Vec::as_slice) {
-        Some([.., last]) => format!(
-            "; the last was pid {} ({}), {} after boot, by the limit of {}",
-            last.pid,
-            last.name,
-            span(Duration::from_micros(last.when)),
-            last.limiter
-        ),
-        Some([]) => "; the kernel's log does not reach back to it".to_owned(),
-        None => format!("; the victim is unknown: {}", view.resources.kmsg.why().unwrap_or_default()),
+    let victims = match &view.resources.kmsg {
+        Seen::Known(victims) => told(victims),
+        Seen::Unknown(why) => format!("the victim is unknown: {why}"),
     };
     Words::new(
         "no process killed for memory",
-        format!("{kills} killed in {}: {}{victims}", memory.directory.display(), usage(memory)),
+        format!("{kills} killed in {}: {}; {victims}", memory.directory.display(), usage(memory)),
         "the cgroup reached its limit and nothing could be reclaimed; the agent then destroys the container if the limit is its \
          own",
         "give the task more memory, or find what grows: memory.stat there, and the peak above",
     )
+}
+
+/// The last of this container; or, where none was reported, the last of which the kernel does not say whose it was. [KF-100]
+fn told(victims: &[Victim]) -> String {
+    let words = |last: &Victim| {
+        format!("pid {} ({}), {} after boot", last.pid, last.name, span(Duration::from_micros(last.when)))
+    };
+    match (kmsg::reported(victims).next_back(), victims) {
+        (Some((last, limiter)), _) => format!("the last was {}, by the limit of {limiter}", words(last)),
+        (None, [.., last]) => format!(
+            "the kernel's log reports none of them (it reports ten kills in 5 s, of the others it names the pid); the last \
+             that it killed anywhere without a report was {}",
+            words(last)
+        ),
+        (None, []) => "the kernel's log does not reach back to it".to_owned(),
+    }
 }
 
 /// Close to the limit.
