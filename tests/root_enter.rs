@@ -280,6 +280,27 @@ fn of_two_minions_the_one_of_this_directory_is_meant() {
 }
 
 #[test]
+fn another_minions_task_is_not_entered_for_one_that_is_down_here() {
+    need!("root");
+    let km = "exec sleep 300\n";
+    let sandboxes = [Sandbox::with_km(km), Sandbox::with_km(km)];
+    let mut running = [sandboxes[0].start(&[]), sandboxes[1].start(&[])];
+    running.iter_mut().for_each(Minion::is_up);
+    let run = |arguments: &[&str]| {
+        Command::new(minion()).args(arguments).current_dir(sandboxes[0].path(".")).output().unwrap()
+    };
+    assert_eq!(code(&run(&["stop", "proxy"])), 0);
+    running[0].says("stays down until it is started");
+    let output = run(&["enter", "proxy", "--", "pwd"]);
+    assert_eq!(code(&output), 125, "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let state = format!("it has no process now: minion {} says that its state is down", running[0].pid());
+    assert!(said.contains(&state), "{said}");
+    let hint = said.split_once("(hint: ").unwrap().1.trim_end().strip_suffix(')').unwrap();
+    common::look::paste(hint);
+}
+
+#[test]
 fn the_command_dies_with_minion() {
     need!("root");
     let task = Task::plain();

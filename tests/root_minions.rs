@@ -86,11 +86,12 @@ fn a_minion_in_a_pid_namespace_of_its_own_is_alive_and_its_tasks_are_found() {
 fn a_minion_in_a_pid_namespace_of_its_own_gives_nobody_its_number_there() {
     need!("root", "unshare");
     let (sandbox, name) = (Sandbox::with_km(""), name());
-    let unshare = supervise(&sandbox, &SPACE, Path::new(minion()), &name);
+    let mut unshare = supervise(&sandbox, &SPACE, Path::new(minion()), &name);
     let supervisor = proc::children(unshare.pid())[0].to_string();
     let said = out(&["restart", "executor", "--target", &supervisor]);
     assert!(said.contains("(hint: SIGTERM ends minion in order)"), "{said}");
     assert!(out(&["stop", &name, "--target", &supervisor]).contains("stays down"));
+    unshare.says("stays down until it is started");
     // Where a line is broken depends on the digits of the pid.
     let page = out(&["status", &supervisor]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains(&format!("pid {supervisor}, ")), "{page}");

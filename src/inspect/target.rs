@@ -3,7 +3,7 @@
 use super::proc::once::Once;
 use super::view::cgroups::{Host, PREFIX};
 use super::view::kin::{Marker, mains};
-use super::{Absent, minion};
+use super::{Absent, command, minion};
 use crate::cgroup::{self, Validated};
 use crate::error::{Error, Result};
 use crate::mesos::recovery::LEAF;
@@ -163,9 +163,35 @@ fn task<T: From<i32>>(name: &str, ask: Ask<'_, T>, last: Last<'_, T>, once: &Onc
     }
 }
 
-/// The main process of a task that runs: of the minion whose sandbox this is, else of any other living one.
-pub(super) fn main_of_task(name: &str) -> Result<i32> {
-    task(name, &|_| None, &|| Ok(None), &Once::default())
+/// The main process of a task that runs: of the minion whose sandbox this is, else of any other living one. `ask` as for a word
+/// of any kind: so another minion's task of this name is not taken for one that is down here.
+pub(super) fn main_of_task(name: &str, ask: Ask<'_, Absent>) -> Result<i32> {
+    let found =
+        task(name, &|name| ask(name).map(|absent| Found::Absent(Box::new(absent))), &|| Ok(None), &Once::default())?;
+    match found {
+        Found::Main(pid) => Ok(pid),
+        Found::Absent(absent) => {
+            let Absent { task, minion, state, sandbox, .. } = *absent;
+            let actual = format!("it has no process now: minion {minion} says that its state is {state}");
+            Err(Error::new("find", format!("task {task:?}"), actual).hint(command::of_task(
+                "logs --lines=20",
+                &task,
+                &sandbox,
+            )))
+        }
+    }
+}
+
+/// A task.
+enum Found {
+    Main(i32),
+    Absent(Box<Absent>),
+}
+
+impl From<i32> for Found {
+    fn from(pid: i32) -> Self {
+        Self::Main(pid)
+    }
 }
 
 fn main_of(minion: i32, name: &str, once: &Once) -> Option<i32> {
@@ -178,7 +204,8 @@ fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {
         (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
         _ => format!("tasks are: {}", names(tasks)),
     };
-    Error::new("find", format!("{name:?}"), "it is no pid, no container and no task of a living minion").hint(hint)
+    Error::new("find", format!("{name:?}"), "it is no task of a living minion, and nothing else that can be named here")
+        .hint(hint)
 }
 
 /// The minion that listens in the working directory.

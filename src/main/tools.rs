@@ -66,7 +66,7 @@ pub(crate) fn look(options: LookOptions, whole: bool) -> Result<Answer> {
 }
 
 /// The task of this name that has no process, where the minion here, or the only one of this host, has it.
-fn absent(name: &str) -> Option<Absent> {
+pub(crate) fn absent(name: &str) -> Option<Absent> {
     let status = client::status(&Wanted::default()).ok()?;
     let task = status.tasks.into_iter().find(|task| task.name == name && task.pid.is_none())?;
     let signalled = signalled(&status.events, name);

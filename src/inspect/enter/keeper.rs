@@ -44,7 +44,7 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     // We stop when the command stops, and could not see the death of our front.
     let wakes = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
     wakes.during("ask for a signal at the death of", "whoever asked for the command")?;
-    let target = Target::find(&request.target)?;
+    let target = Target::find(&request.target, request.absent)?;
     let signals = Signals::take_over()?;
     startup::become_subreaper()?;
     let places = cgroups::places(&target)?;

@@ -22,6 +22,7 @@ mod user;
 mod visit;
 mod wait;
 
+use super::Absent;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 
@@ -30,6 +31,8 @@ use std::ffi::OsString;
 pub struct Request {
     /// A pid, or the name of a task of a living minion.
     pub target: String,
+    /// Asks the minion here for a task that has no process.
+    pub absent: fn(&str) -> Option<Absent>,
     /// Be the user of the task instead of root.
     pub as_user: bool,
     /// The command with its arguments; empty for a shell.
