@@ -5,10 +5,9 @@
 mod common;
 
 use ::minion::rehearsal::demo::{Options, run};
-use common::minion;
-use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use common::{minion, write_program};
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -45,9 +44,7 @@ echo "the last words of the supervisor" >&2
 fn demo(mark: &str, change: &str, no_cgroups: bool) -> (u8, String) {
     let directory = tempfile::tempdir().unwrap();
     let supervisor = directory.path().join("supervisor");
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(&supervisor).unwrap();
-    file.write_all(SUPERVISOR.replace(mark, change).as_bytes()).unwrap();
-    drop(file);
+    write_program(&supervisor, SUPERVISOR.replace(mark, change), 0o755);
     let base = directory.path().join("base");
     fs::create_dir(&base).unwrap();
     let options =

@@ -10,7 +10,7 @@ mod mounts;
 mod socket;
 
 use common::look::Looked;
-use common::{CgroupGuard, minion};
+use common::{CgroupGuard, minion, write_program};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -74,8 +74,7 @@ impl Report {
 /// A program of these bytes.
 fn program(directory: &Path, bytes: &[u8]) -> String {
     let path = directory.join("km");
-    fs::write(&path, bytes).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, bytes, 0o755);
     format!("--km-binary={}", path.display())
 }
 
@@ -153,8 +152,7 @@ fn a_km_that_is_not_called_km_would_not_read_its_command() {
     let program = fs::canonicalize("/bin/sh").unwrap();
     km("km.real", program.to_str().unwrap()).says("km", "fail", "is not called km");
     km("km", program.to_str().unwrap()).says("km", "ok", "--km-binary");
-    fs::write(sandbox.path().join("script"), "#!/bin/sh\n").unwrap();
-    fs::set_permissions(sandbox.path().join("script"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(sandbox.path().join("script"), "#!/bin/sh\n", 0o755);
     km("km.script", "script").says("km", "ok", "a script for /bin/sh");
 }
 
@@ -187,9 +185,7 @@ fn a_km_that_nobody_named_is_for_minion_run_alone() {
 #[test]
 fn with_the_file_of_supervise_its_programs_and_logs_are_looked_at_and_no_km() {
     let sandbox = tempfile::tempdir().unwrap();
-    let broken = sandbox.path().join("broken");
-    fs::write(&broken, "not a program").unwrap();
-    fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(sandbox.path().join("broken"), "not a program", 0o755);
     let text = "[[sidecar]]\nname = \"side\"\ncommand = [\"./broken\"]\n[log]\nmax-size = \"1Ki\"\nstdout = \"separate\"\n\
                 [stop]\ngrace = \"3s\"\n";
     fs::write(sandbox.path().join("side.toml"), text).unwrap();

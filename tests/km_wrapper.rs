@@ -6,10 +6,9 @@
 
 mod common;
 
-use common::minion;
 use common::minion::{Minion, Sandbox};
+use common::{minion, write_program};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// As hyperkube: under the name `km` the first word is the command's name, under any other the name itself is it. [GO-58]
@@ -30,8 +29,7 @@ fn the_script_for_the_schedulers_km_starts_minion_and_passes_the_rest_on() {
     fs::remove_file(sandbox.path("km")).unwrap();
     fs::create_dir(sandbox.path("real")).unwrap();
     for (name, text) in [("km", script.as_str()), ("real/km", ORIGINAL)] {
-        fs::write(sandbox.path(name), text).unwrap();
-        fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(sandbox.path(name), text, 0o755);
     }
     let km = |args: &[&str]| {
         let mut command = Command::new("./km");

@@ -8,9 +8,9 @@ use ::minion::control::server::CLIENTS;
 use common::control::{OBEDIENT, Up, cli};
 use common::fifo::Lines;
 use common::look::Looked;
-use common::minion;
 use common::minion::Sandbox;
 use common::sandbox::until;
+use common::{copy_program, minion};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -24,9 +24,7 @@ fn as_nobody(up: &Up) -> Output {
     // A path through nothing that is root's alone: the binary of the test may lie in a private directory.
     let copy = up.sandbox.path("minion-copy");
     if !copy.exists() {
-        // Not by this process: a fork of another test's thread would hold the copy open for writing. [KF-80]
-        assert!(Command::new("cp").arg(minion()).arg(&copy).status().unwrap().success());
-        fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+        copy_program(minion(), &copy, 0o755);
     }
     fs::set_permissions(up.sandbox.path(""), Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(copy);
@@ -118,8 +116,7 @@ fn a_socket_of_another_user_is_not_believed_and_in_the_search_it_is_none() {
     let path = directory.path().to_str().unwrap();
     // Another user, by a copy: the binary of the test may lie in a private directory.
     let copy = directory.path().join("minion-copy");
-    assert!(Command::new("cp").arg(minion()).arg(&copy).status().unwrap().success());
-    fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    copy_program(minion(), &copy, 0o755);
     for words in [&["status", "--sandbox", path][..], &["stop", "proxy", "--sandbox", path], &["events", path]] {
         let output = Command::new(&copy).args(words).current_dir("/").uid(NOBODY - 1).gid(NOBODY - 1).output().unwrap();
         let error = text(&output.stderr);

@@ -4,21 +4,15 @@
 
 mod common;
 
-use common::minion;
 use common::minion::FLAGS;
+use common::{copy_program, minion, write_program};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Output};
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
-
-fn program(path: &Path, mode: u32) {
-    fs::write(path, "#!/bin/sh\n").unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
 
 #[test]
 fn a_km_that_only_root_may_execute_is_passed_over_by_anybody_else() {
@@ -30,9 +24,9 @@ fn a_km_that_only_root_may_execute_is_passed_over_by_anybody_else() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     // A copy: where a link is, is not where the program lies.
-    fs::copy(minion(), beside.join("minion")).unwrap();
-    program(&beside.join("km"), 0o700);
-    program(&sandbox.join("km"), 0o755);
+    copy_program(minion(), &beside.join("minion"), 0o755);
+    write_program(beside.join("km"), "#!/bin/sh\n", 0o700);
+    write_program(sandbox.join("km"), "#!/bin/sh\n", 0o755);
     let found = |uid: u32| {
         let mut command = Command::new(beside.join("minion"));
         command.args(FLAGS).arg("--print-config").current_dir(&sandbox).uid(uid).gid(uid);

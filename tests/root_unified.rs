@@ -9,10 +9,8 @@ use ::minion::rehearsal::{Agent, Builder, Container};
 use common::oom::{FIRST, SPARE};
 use common::sandbox::until;
 use common::unified::{TREE, on_unified_host};
-use common::{DEADLINE, minion, proc, wait_dead};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use common::{DEADLINE, minion, proc, wait_dead, write_program};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -231,9 +229,9 @@ fn in_a_nested_container_children_are_in_its_own_leaf() {
 fn km(script: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("km");
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path).unwrap();
     let own = "cgroup=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)";
-    write!(file, "#!/bin/sh\n{own}\n{script}\nexec {} stand-in km \"$@\"\n", minion()).unwrap();
+    let text = format!("#!/bin/sh\n{own}\n{script}\nexec {} stand-in km \"$@\"\n", minion());
+    write_program(&path, text, 0o755);
     (directory, path)
 }
 

@@ -1,6 +1,8 @@
 //! The sandbox: where an agent puts a container's directory, and what stands in it before the executor starts.
 
 use crate::error::{During, Error, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
@@ -9,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// The FIFO in the sandbox through which the rehearsal agent sends SHUTDOWN. A real agent uses a connection.
 pub(super) const MESSAGES: &str = "agent.fifo";
+
+/// How long a child of ours may take from its fork to its exec.
+const UNTIL_EXEC: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// Who runs what: the ids that stand in the path and in the environment.
 #[derive(Clone, Debug)]
@@ -88,5 +93,12 @@ pub(super) fn write_km(sandbox: &Path, minion: &Path) -> Result<()> {
     }
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path).during("open", path.display())?;
-    file.write_all(line.as_bytes()).during("write", path.display())
+    // A child that another thread of ours forks in this moment has the file open too, and until its exec nobody can execute
+    // what it could still write. [KF-80]
+    let watch = inotify::init(CreateFlags::CLOEXEC).during("make inotify", "")?;
+    inotify::add_watch(&watch, &path, WatchFlags::CLOSE_WRITE).during("watch", path.display())?;
+    file.write_all(line.as_bytes()).during("write", path.display())?;
+    drop(file);
+    poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&UNTIL_EXEC)).during("wait for", path.display())?;
+    Ok(())
 }

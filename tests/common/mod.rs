@@ -23,8 +23,11 @@ pub mod unified;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
+use std::io::Write;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -116,11 +119,28 @@ pub fn unified() -> &'static Path {
     if beside.join("cgroup.procs").exists() { beside } else { Path::new("/sys/fs/cgroup") }
 }
 
-/// Another name for a program: a link, because a file that was written just now may be busy when it is executed, in the hands
-/// of a child that another test forked meanwhile. [KF-80]
+/// Another name for a program: a link where that is possible.
 pub fn another_name(program: impl AsRef<Path>, name: &Path) {
     let program = program.as_ref();
-    fs::hard_link(program, name).or_else(|_| fs::copy(program, name).map(drop)).unwrap();
+    if fs::hard_link(program, name).is_err() {
+        copy_program(program, name, 0o755);
+    }
+}
+
+/// A program of these bytes. Not written by this process: a child that another test forks meanwhile would hold the file open for
+/// writing, and then it cannot be executed. [KF-80]
+pub fn write_program(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>, mode: u32) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat > \"$1\" && chmod \"$2\" \"$1\"", "sh"]).arg(path.as_ref()).arg(format!("{mode:o}"));
+    let mut writer = command.stdin(Stdio::piped()).spawn().unwrap();
+    writer.stdin.take().unwrap().write_all(bytes.as_ref()).unwrap();
+    assert!(writer.wait().unwrap().success(), "{}", path.as_ref().display());
+}
+
+/// A copy of a program, not made by this process either.
+pub fn copy_program(program: impl AsRef<Path>, copy: &Path, mode: u32) {
+    assert!(Command::new("cp").arg(program.as_ref()).arg(copy).status().unwrap().success());
+    fs::set_permissions(copy, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// The program under test.

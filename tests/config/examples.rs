@@ -1,10 +1,9 @@
 //! The examples of the README: each file is checked, its plan is in order, and its Marathon app and its task start it.
 
-use super::common::minion;
 use super::common::minion::Sandbox;
+use super::common::{minion, write_program};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -26,9 +25,7 @@ pub fn sandbox(script: &str) -> Sandbox {
     let sandbox = Sandbox::with_km("");
     fs::create_dir(sandbox.path("bin")).unwrap();
     for name in ["k3s", "cri-dockerd", "kubelet-executor", "kube-proxy", "http-executor", "fluent-bit"] {
-        let path = sandbox.path("bin").join(name);
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(sandbox.path("bin").join(name), script, 0o755);
     }
     sandbox
 }

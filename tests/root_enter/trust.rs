@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::common::fifo::Lines;
-use super::common::proc;
+use super::common::{copy_program, proc, write_program};
 use crate::need;
 use std::fs;
 use std::io::Write;
@@ -13,18 +13,12 @@ use std::process::{Command, Output, Stdio};
 const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 const LEFT_OUT: &str = "minion: the environment of process ";
 
-fn program(directory: &Path, name: &str, text: &str) {
-    let file = directory.join(name);
-    fs::write(&file, text).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// Programs of somebody else, that say so.
 fn evil() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
     for name in ["id", "shell"] {
-        program(directory.path(), name, "#!/bin/sh\necho evil\n");
+        write_program(directory.path().join(name), "#!/bin/sh\necho evil\n", 0o755);
     }
     directory
 }
@@ -89,8 +83,7 @@ fn in_another_user_namespace_root_has_nothing_of_the_environment_and_user_has_al
 /// A set-user-ID program of root, run by nobody, says `ready` and waits.
 fn suid(evil: &Path, original: &str, arguments: &[&str]) -> Task {
     let program = evil.join("suid");
-    fs::copy(original, &program).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    copy_program(original, &program, 0o4755);
     let mut command = Command::new("setpriv");
     command.args(NOBODY).arg(&program).args(arguments).env("PATH", format!("{}:/bin:/usr/bin", evil.display()));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();

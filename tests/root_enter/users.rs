@@ -89,3 +89,28 @@ fn where_the_kernel_refuses_the_namespace_the_error_says_what_it_takes() {
     assert_eq!(code(&output), 125, "{error}");
     assert!(error.contains("join the user namespace for") && error.contains("CAP_SYS_ADMIN"), "{error}");
 }
+
+#[test]
+fn root_of_a_user_namespace_cannot_look_into_the_command_before_its_exec() {
+    need!("root", "userns", "strace");
+    let directory = tempfile::tempdir().unwrap();
+    let seen = directory.path().join("seen");
+    // Whoever may follow this link may trace the process, and take from it what it has open of the host.
+    let look = format!(
+        "while :; do for pid in /proc/[0-9]*; do readlink $pid/exe; done; done 2>/dev/null | grep --line-buffered /minion \
+         >{} & sh -c ''",
+        seen.display()
+    );
+    let arguments = ["--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    let mut outer = Task::start("unshare", &[&arguments[..], &["sh", "-c", &look]].concat());
+    let init = proc::children(outer.pid)[0];
+    let unshare = std::mem::replace(&mut outer.pid, init);
+    let mut command = std::process::Command::new("strace");
+    // Between the namespace, where the other root has every capability, and the change of user, after which the kernel hides it.
+    command.args(["-f", "-o", "/dev/null", "-e", "trace=setresuid", "-e", "inject=setresuid:delay_enter=500000"]);
+    command.args([super::minion(), "enter", &outer.pid.to_string(), "--", "echo", "entered"]);
+    assert_eq!(said(&command.output().unwrap()), "entered\n");
+    outer.pid = unshare;
+    drop(outer);
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "", "it was looked into");
+}

@@ -1,6 +1,7 @@
 //! What a child starts with and where: its namespace, its fds and signals, and why it did not start.
 
 use super::common::minion::{Minion, Sandbox};
+use super::common::write_program;
 use crate::need;
 use std::fs;
 use std::process::Command;
@@ -35,8 +36,7 @@ fn weakness_07_private_mountns_is_where_the_children_are() {
 #[test]
 fn weakness_10_why_a_child_did_not_start_is_said() {
     let sandbox = Sandbox::with_km("");
-    fs::write(sandbox.path("broken"), "#!/no/such/interpreter\n").unwrap();
-    Command::new("chmod").arg("755").arg(sandbox.path("broken")).status().unwrap();
+    write_program(sandbox.path("broken"), "#!/no/such/interpreter\n", 0o755);
     let broken = format!("--km-binary={}", sandbox.path("broken").display());
     let said = sandbox.run(&[&broken]).assert_code(111);
     assert!(said.contains(": exec ") && said.contains("No such file or directory"), "{said}");

@@ -17,6 +17,7 @@ use crate::process::spawn::{Child, Gated, Launcher, Program, Progress, Stdio, St
 use crate::process::{Pidfd, startup};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::termios::isatty;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -44,6 +45,10 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     // We stop when the command stops, and could not see the death of our front.
     let wakes = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
     wakes.during("ask for a signal at the death of", "whoever asked for the command")?;
+    // The command is our copy until its exec, with all that we have open: nobody in there may look into it, and the exec makes
+    // it like any other. [KF-194]
+    let hides = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    hides.during("keep others from looking into", "the command")?;
     let target = Target::find(&request.target, request.absent)?;
     let signals = Signals::take_over()?;
     startup::become_subreaper()?;
