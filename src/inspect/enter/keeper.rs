@@ -39,6 +39,15 @@ struct User {
     is_another: bool,
 }
 
+/// A command that was forked where the task is, or why there is none.
+struct Brought {
+    forked: Result<Gated>,
+    /// The terminal of a command that must not have the caller's.
+    pty: Option<Pty>,
+    /// Its orphans have another reaper than us.
+    has_other_pids: bool,
+}
+
 /// Runs the command for the front that `mark` begins with.
 pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     let front = front(mark)?;
@@ -53,16 +62,7 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     let signals = Signals::take_over()?;
     startup::become_subreaper()?;
     let places = cgroups::places(&target)?;
-    let namespace = visit::users(&target)?;
-    let environment = environment(&target, request, namespace.is_some(), mark);
-    let identity = Identity::of(&target, request.as_user, namespace.is_some())?;
-    let is_another = namespace.is_some() || identity.as_ref().is_some_and(|identity| identity.uid != 0);
-    let mut pty = if is_another { Pty::open()? } else { None };
-    let visit = Visit::begin(&target)?;
-    let forked = fork(request, &environment, User { identity, namespace, is_another }, pty.as_ref());
-    let foreign_pids = visit.has_other_pids();
-    // Whatever came of it: everything from here on is done at home.
-    visit.end()?;
+    let Brought { forked, pty, has_other_pids } = bring(request, &target, mark)?;
     let gated = match forked {
         Ok(gated) => gated,
         Err(missing) => return Ok(Ending { code: NOT_FOUND, complaints: vec![missing] }),
@@ -73,19 +73,39 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     }
     let mark = Mark::new(mark);
     mark.give_to(gated.pid());
+    attend(gated, &front, signals, pty, has_other_pids.then_some(&mark))
+}
+
+/// Forks the command where the task is, as who it is to be, and comes home.
+fn bring(request: &Request, target: &Target, mark: &str) -> Result<Brought> {
+    let namespace = visit::users(target)?;
+    let environment = environment(target, request, namespace.is_some(), mark);
+    let identity = Identity::of(target, request.as_user, namespace.is_some())?;
+    let is_another = namespace.is_some() || identity.as_ref().is_some_and(|identity| identity.uid != 0);
+    let pty = if is_another { Pty::open()? } else { None };
+    let visit = Visit::begin(target)?;
+    let forked = fork(request, &environment, User { identity, namespace, is_another }, pty.as_ref());
+    let has_other_pids = visit.has_other_pids();
+    // Whatever came of it: everything from here on is done at home.
+    visit.end()?;
+    Ok(Brought { forked, pty, has_other_pids })
+}
+
+/// Lets the command execute, waits for its end, and ends what it leaves: also what has this mark, where orphans are not ours.
+fn attend(gated: Gated, front: &Pidfd, signals: Signals, mut pty: Option<Pty>, mark: Option<&Mark>) -> Result<Ending> {
     let terminal = match &mut pty {
         Some(pty) => pty.terminal(front.pid()),
         None => Terminal::hand_over(front.pid(), gated.pid()),
     };
     let child = gated.open()?;
     let failed = not_executed(&child)?;
-    let ended = wait::until_end(&child.pidfd, &front, signals, &terminal, pty.as_mut())?;
+    let ended = wait::until_end(&child.pidfd, front, signals, &terminal, pty.as_mut())?;
     let (code, mut complaints) = match (failed, ended) {
         (Some((code, complaint)), _) => (code, vec![complaint]),
         (None, Ended::Command(code)) => (code, Vec::new()),
         (None, Ended::Front) => (128 + 9, Vec::new()),
     };
-    complaints.extend(sweep::end_all(foreign_pids.then_some(&mark)));
+    complaints.extend(sweep::end_all(mark));
     pty.into_iter().for_each(Pty::finish);
     terminal.take_back();
     Ok(Ending { code, complaints })
