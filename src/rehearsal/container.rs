@@ -25,8 +25,11 @@ const REAP_POLL: Duration = Duration::from_millis(100);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same when a container is dropped: a test should not hang for a minute.
 const DROP_TIMEOUT: Duration = Duration::from_secs(10);
-/// So many looks in a row find nothing when there is nothing: one may have passed over what moved.
+/// So many looks find nothing when there is nothing, if of all that they listed they saw whose it is: what ended before that may
+/// have had a successor.
 const LOOKS: u32 = 3;
+/// So many in a row do where processes of others come and go all the time.
+const MOST_LOOKS: u32 = 100;
 /// Where a process has its container's sandbox in its environment. A nested container has the second alone.
 const SANDBOX: [&str; 2] = ["MESOS_DIRECTORY", "MESOS_SANDBOX"];
 const DROP_FREEZE_RETRY: Duration = Duration::from_secs(1);
@@ -53,6 +56,20 @@ pub struct Status {
     pub raw: i32,
     /// Whether the init wrote one.
     pub written: bool,
+}
+
+/// What one look at all processes saw.
+#[derive(Default)]
+struct Look {
+    found: Vec<(Process, Pidfd)>,
+    /// Listed, and gone or a zombie when it was looked at.
+    unknown: BTreeSet<i32>,
+}
+
+enum Whose {
+    Ours,
+    Anothers,
+    Unknown,
 }
 
 /// A shutdown from the message to the removed cgroups.
@@ -223,46 +240,76 @@ impl Container {
     /// Every process of the container that is alive: in its cgroups, in the init's session, or with its `MESOS_DIRECTORY`
     /// in the environment, wherever it went. The init included.
     pub fn survivors(&self) -> Result<Vec<Process>> {
-        Ok(self.find()?.into_iter().map(|(process, _)| process).collect())
+        Ok(self.look()?.found.into_iter().map(|(process, _)| process).collect())
     }
 
-    fn find(&self) -> Result<Vec<(Process, Pidfd)>> {
-        let sandbox = self.sandbox.as_os_str().as_bytes();
+    /// The newest first, and each looked at once: what hops from process to process is gone from where it was listed a few
+    /// milliseconds later.
+    fn look(&self) -> Result<Look> {
         let members = self.members();
+        let mut look = Look::default();
+        for pid in proc::pids()?.into_iter().rev() {
+            if !members.contains(&pid) {
+                match self.whose(pid) {
+                    Whose::Ours => {}
+                    Whose::Anothers => continue,
+                    Whose::Unknown => {
+                        look.unknown.insert(pid);
+                        continue;
+                    }
+                }
+            }
+            // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
+            let Ok(handle) = Pidfd::open(pid) else { continue };
+            if (members.contains(&pid) || matches!(self.whose(pid), Whose::Ours))
+                && let Some(process) = Process::alive(pid)
+            {
+                look.found.push((process, handle));
+            }
+        }
+        look.found.reverse();
+        Ok(look)
+    }
+
+    /// Nobody is waited for: amid an exec a process has no environment, but where it works it does.
+    fn whose(&self, pid: i32) -> Whose {
+        let sandbox = self.sandbox.as_os_str().as_bytes();
+        let environment = tree::start_environment(pid, Instant::now()).unwrap_or_default();
+        if SANDBOX.iter().any(|name| tree::value(&environment, name) == Some(sandbox)) {
+            return Whose::Ours;
+        }
         // The pid of an unreaped init cannot be another session's.
         let session = (!self.reaped).then(|| self.pid());
-        // Nobody is waited for, and the dead cost one call: what hops from process to process is gone from where it was listed a
-        // few milliseconds later. Amid an exec a process has no environment, but where it works it does.
-        let was_given_it = |pid: i32| match tree::start_environment(pid, Instant::now()) {
-            Err(_) => false,
-            Ok(text) if text.is_empty() => {
-                fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == self.sandbox)
+        if session.is_none() && !environment.is_empty() {
+            return Whose::Anothers;
+        }
+        match tree::Process::read(pid) {
+            Ok(process) if process.is_zombie() => Whose::Unknown,
+            Ok(process) if session == Some(process.session) => Whose::Ours,
+            Ok(process) if environment.is_empty() && !process.is_kernels => {
+                match fs::read_link(format!("/proc/{pid}/cwd")) {
+                    Ok(cwd) if cwd == self.sandbox => Whose::Ours,
+                    Ok(_) => Whose::Anothers,
+                    Err(_) => Whose::Unknown,
+                }
             }
-            Ok(text) => SANDBOX.iter().any(|name| tree::value(&text, name) == Some(sandbox)),
-        };
-        let is_ours = |pid: i32| {
-            members.contains(&pid)
-                || was_given_it(pid)
-                || (session.is_some() && tree::Process::read(pid).map(|process| process.session).ok() == session)
-        };
-        // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
-        let found = proc::pids()?.into_iter().filter(|pid| is_ours(*pid));
-        let found = found.filter_map(|pid| Some((pid, Pidfd::open(pid).ok()?)));
-        Ok(found
-            .filter(|(pid, _)| is_ours(*pid))
-            .filter_map(|(pid, handle)| Some((Process::alive(pid)?, handle)))
-            .collect())
+            Ok(_) => Whose::Anothers,
+            Err(_) => Whose::Unknown,
+        }
     }
 
-    /// SIGKILL to everything that [`Self::find`] finds, until it finds nothing.
+    /// SIGKILL to everything that is ours, until nothing is.
     fn sweep(&self, deadline: Instant) -> Result<DestroyReport> {
         let began = Instant::now();
         let mut report = DestroyReport::default();
-        let mut empty = 0;
+        let (mut empty, mut sure) = (0, 0);
+        let mut dead = BTreeSet::new();
         loop {
-            let found = self.find()?;
-            empty = if found.is_empty() { empty + 1 } else { 0 };
-            if empty == LOOKS {
+            let Look { found, unknown } = self.look()?;
+            let is_sure = unknown.is_subset(&dead);
+            dead = unknown;
+            (empty, sure) = if found.is_empty() { (empty + 1, sure + u32::from(is_sure)) } else { (0, 0) };
+            if sure == LOOKS || empty == MOST_LOOKS {
                 report.took = began.elapsed();
                 return Ok(report);
             }
@@ -297,7 +344,7 @@ impl Drop for Container {
         let deadline = Instant::now() + DROP_TIMEOUT;
         // What left the freezer would keep another cgroup busy, so it goes first. One that is frozen dies in the destroy:
         // no waiting here.
-        for (_, handle) in self.find().unwrap_or_default() {
+        for (_, handle) in self.look().unwrap_or_default().found {
             let _ = proc::kill(&handle);
         }
         if let Some(group) = &self.group {

@@ -9,11 +9,16 @@ use std::time::{Duration, Instant};
 /// So long a killed process may take to die: longer only in the kernel's own hands.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// So many looks for a mark in a row find nothing when there is nothing: what ended before it was looked at may have had a
+/// successor. Who is below us cannot be missed so.
+const LOOKS: u32 = 3;
+
 /// Kills what the command left: everything below us, and everything that carries `mark`, which is how orphans in another pid
 /// namespace are known: they went to the init there. [KF-183] Who could not be ended is told.
 pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
     let deadline = Instant::now() + LONGEST;
     let children = Children::open();
+    let mut empty = 0;
     loop {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
         let marked = mark.map(|mark| carriers(mark, deadline)).unwrap_or_default();
@@ -34,7 +39,8 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
                 break;
             }
         }
-        if pidfds.is_empty() {
+        empty = if pidfds.is_empty() { empty + 1 } else { 0 };
+        if empty == if mark.is_some() { LOOKS } else { 1 } {
             return Vec::new();
         }
         if !dead {
@@ -45,8 +51,10 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
     }
 }
 
-/// Those of them that live: one that is dead keeps its limits until it is reaped, which not every init does. [KF-192]
+/// Those of them that live, the newest first: what goes on to another process all the time is soon gone from this list. One that
+/// is dead keeps its limits until it is reaped, which not every init does. [KF-192]
 fn carriers(mark: &Mark, until: Instant) -> Vec<Pidfd> {
-    let marked = procfs::numbers("/proc").unwrap_or_default().into_iter().filter(|pid| mark.is_on(*pid, until));
+    let numbers = procfs::numbers("/proc").unwrap_or_default().into_iter().rev();
+    let marked = numbers.filter(|pid| mark.is_on(*pid, until));
     marked.filter_map(|pid| Pidfd::open(pid).ok()).filter(|pidfd| !pidfd.dies(Duration::ZERO)).collect()
 }
