@@ -42,11 +42,29 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(minion()).arg("containers").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
+/// A container that one of these tests leaves without cgroups: each survey sees what is left, for it has no root.
+const GONE: &str = "0c8c9b9e-8f0b-4f5c-9d8e-2f0b1a3c4d5f";
+
 /// The object, with the exit code.
-fn survey(root: &str) -> (Value, i32) {
+fn survey_of_all(root: &str) -> (Value, i32) {
     let output = run(&["--json", "--root", root]);
     let code = output.status.code().unwrap();
-    (serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}")), code)
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+    assert_eq!(code, code_of(&seen), "{seen}");
+    (seen, code)
+}
+
+/// The same without [`GONE`], which is another test's.
+fn survey(root: &str) -> (Value, i32) {
+    let (mut seen, _) = survey_of_all(root);
+    seen["findings"].as_array_mut().unwrap().retain(|finding| finding["container"] != GONE);
+    let code = code_of(&seen);
+    (seen, code)
+}
+
+/// 1 for anything that is more than a note.
+fn code_of(seen: &Value) -> i32 {
+    i32::from(seen["findings"].as_array().unwrap().iter().any(|finding| finding["severity"] != "note"))
 }
 
 fn findings(survey: &Value, kind: &str) -> Vec<Value> {
@@ -255,15 +273,15 @@ fn a_minion_in_a_pid_namespace_of_its_own_is_the_containers_by_the_hosts_number(
 #[test]
 fn what_is_left_of_a_container_that_is_gone_is_an_orphan() {
     need!("root", "v1");
-    let (root, id) = (root(), "0c8c9b9e-8f0b-4f5c-9d8e-2f0b1a3c4d5f");
+    let root = root();
     let mut gone = Command::new("true").spawn().unwrap();
     gone.wait().unwrap();
     let mut command = Command::new("bash");
     command.args(["-c", "echo ready; read -r x"]).env("MINION_TASK", format!("proxy.{}.1", gone.id()));
-    let (left, _) = Looked::start(command.env("MESOS_DIRECTORY", format!("/w/runs/{id}")));
-    let (seen, code) = survey(&root);
+    let (left, _) = Looked::start(command.env("MESOS_DIRECTORY", format!("/w/runs/{GONE}")));
+    let (seen, code) = survey_of_all(&root);
     let orphans = findings(&seen, "orphan");
-    let orphan = orphans.iter().find(|orphan| orphan["container"] == id).unwrap_or_else(|| panic!("{seen}"));
+    let orphan = orphans.iter().find(|orphan| orphan["container"] == GONE).unwrap_or_else(|| panic!("{seen}"));
     assert_eq!(pids(orphan), [i64::from(left.pid())]);
     assert_eq!((code, &orphan["severity"]), (1, &"warning".into()), "nobody ends it: {orphan}");
     let page = String::from_utf8(paste(orphan["commands"][0].as_str().unwrap()).stdout).unwrap();
