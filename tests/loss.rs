@@ -133,10 +133,11 @@ fn a_last_line_without_a_newline_is_kept() {
 #[test]
 fn goodbye_lines_of_a_sigterm_handler_are_kept() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP].into_iter().cycle().take(20) {
+        // Not in a read: a signal that comes just before it would be obeyed when a line is there.
         let sandbox = Sandbox::with_km(
-            "trap 'echo goodbye 1; echo goodbye 2 >&2; exit 0' TERM\necho up >events\nread -r _ <never\n",
+            "trap 'echo goodbye 1; echo goodbye 2 >&2; exit 0' TERM\necho up >events\nwhile :; do sleep 0.05; done\n",
         );
-        let (mut events, _never) = (sandbox.events("events"), sandbox.events("never"));
+        let mut events = sandbox.events("events");
         let minion = sandbox.start(&[]);
         up(&mut events);
         minion.signal(signal);

@@ -203,7 +203,11 @@ fn the_init_does_not_take_a_stop_of_the_command_for_its_end() {
     let agent = builder().start().unwrap();
     let script = "echo $$ >\"$1\"; kill -STOP $$; exit 4";
     let mut container = agent.launch(&["/bin/sh", "-c", script, "sh", lines.path.to_str().unwrap()]).unwrap();
-    lines.next();
+    let command: i32 = lines.next().parse().unwrap();
+    let deadline = soon();
+    while common::proc::stat(command).unwrap()[0] != "T" {
+        assert!(Instant::now() < deadline, "it does not stop");
+    }
     assert!(container.wait(Instant::now() + Duration::from_millis(50)).is_err(), "it has stopped, not ended");
     container.signal(libc::SIGCONT).unwrap();
     assert_eq!(container.wait(soon()).unwrap().raw, 4 << 8);

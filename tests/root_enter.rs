@@ -35,10 +35,11 @@ impl Task {
         let (first, script) = arguments.split_last().map(|(last, rest)| (rest, *last)).unwrap();
         command.args(first).arg(format!("{script}\necho ready\nexec sleep 300"));
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("SECRET_TOKEN", "hunter2");
-        let mut child = command.current_dir("/usr").stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = Lines::of(child.stdout.take().unwrap().into());
-        lines.next_with("ready");
+        let child = command.current_dir("/usr").stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
+        // Ended also where this fails.
+        let mut task = Self { child, pid };
+        Lines::of(task.child.stdout.take().unwrap().into()).next_with("ready");
         // Where it is unshare that was started, the shell is its child.
         let shell = proc::children(pid).first().copied().unwrap_or(pid);
         let (quiet, _held) = rustix::pipe::pipe().unwrap();
@@ -48,7 +49,7 @@ impl Task {
             assert!(Instant::now() < deadline, "{program} became no sleep");
             wait_readable(&quiet, Instant::now() + Duration::from_millis(5));
         }
-        Self { child, pid }
+        task
     }
 
     fn plain() -> Self {
@@ -294,9 +295,18 @@ fn another_minions_task_is_not_entered_for_one_that_is_down_here() {
     let output = run(&["enter", "proxy", "--", "pwd"]);
     assert_eq!(code(&output), 125, "{output:?}");
     let said = String::from_utf8(output.stderr).unwrap();
-    let state = format!("it has no process now: minion {} says that its state is down", running[0].pid());
+    let state = format!("it has no process: minion {} says that its state is down", running[0].pid());
     assert!(said.contains(&state), "{said}");
     let hint = said.split_once("(hint: ").unwrap().1.trim_end().strip_suffix(')').unwrap();
+    assert!(hint.starts_with("minion start "), "{said}");
+    // One that does not answer may have such a task.
+    running[0].signal(Signal::STOP);
+    let output = run(&["enter", "proxy", "--", "pwd"]);
+    running[0].signal(Signal::CONT);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout), (Some(125), Vec::new()), "{said}");
+    let doubt = format!("another minion has one; minion {} of this directory does not answer: ", running[0].pid());
+    assert!(said.contains(&doubt) && said.contains("(hint: take its pid: "), "{said}");
     common::look::paste(hint);
 }
 

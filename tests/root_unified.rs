@@ -6,7 +6,7 @@
 mod common;
 
 use ::minion::rehearsal::{Agent, Builder, Container};
-use common::oom::{FIRST, SPARE};
+use common::oom::{AFTER_SPARE, FIRST, SPARE};
 use common::sandbox::until;
 use common::unified::{TREE, on_unified_host};
 use common::{DEADLINE, minion, proc, wait_dead, write_program};
@@ -134,7 +134,8 @@ fn agent_and_container_are_where_a_v2_agent_puts_them() {
 fn no_stage_of_a_run_leaves_anything_that_stops_an_agents_restart() {
     need!("root", "v2", "mountns");
     on_unified_host(|| {
-        let agent = start(builder());
+        // The first proxy is looked at before it is gone.
+        let agent = start(builder().environment("STAND_IN_PROXY", "record=record-proxy-%p.json,crash-after=3s:3,once"));
         let container = agent.launch(&stand_ins()).unwrap();
         let check = |stage: &str| assert_eq!(container.recovery_check(), [], "{stage}");
         let executor = child(&container, "executor", &[]);
@@ -303,8 +304,8 @@ fn a_child_that_the_kernel_kills_for_memory_is_named_as_that() {
     need!("root", "v2memory", "mountns");
     on_unified_host(|| {
         let eat = "a=xxxxxxxxxxxxxxxx; while :; do a=$a$a; done";
-        let (_directory, km) = km(&format!("if [ $1 = proxy ]; then {SPARE}; else {FIRST}; {eat}; fi"));
-        let agent = start(builder().memory(64 << 20));
+        let (_directory, km) = km(&format!("if [ $1 = proxy ]; then {SPARE}; else {AFTER_SPARE}; {FIRST}; {eat}; fi"));
+        let agent = start(builder().memory(64 << 20).environment("STAND_IN_PROXY", ""));
         let mut container = agent.launch(&command_line(&km)).unwrap();
         let status = container.wait(Instant::now() + Duration::from_secs(30)).unwrap();
         assert_eq!(status.exit().code(), Some(128 + libc::SIGKILL), "{}", stderr(&container));

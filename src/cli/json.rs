@@ -69,7 +69,7 @@ pub(super) static STATUS: Schema = Schema {
              (before-start, after-stop), ready, says, pid, uptime_seconds, starts_in_seconds, restarts, last_exit, rss_bytes, \
              cpu_seconds, drift (a sentence a hierarchy), logs",
         ),
-        ("tasks[].last_exit", "text, code (128+n after signal n), time (UTC), up_seconds, commanded"),
+        ("tasks[].last_exit", "text, pid, code (128+n after signal n), time (UTC), up_seconds, commanded"),
         ("tasks[].logs[]", "file, bytes (written in all), dropped (bytes), degraded (why it cannot be written)"),
         ("events[]", EVENT_MEMBERS),
     ],
@@ -101,14 +101,16 @@ const FINDINGS: (&str, &str) = (
     "processes[].findings[]",
     "kind (a stable word), level (note, warning, problem), expected, actual, cause, remedy, commands (to paste)",
 );
-const LOOKED_AT: (&str, &str) = ("", "schema, asked (the word), container (where one was asked for), processes");
+const LOOKED_AT: (&str, &str) =
+    ("", "schema, asked (the word), container (where one was asked for), processes, task (where one does not run)");
+const ABSENT: (&str, &str) = ("task", "name, minion (its pid), state, findings (as those of a process)");
 const ITS_CONTAINER: (&str, &str) = ("container", "id, members (pids), cgroups");
 const ITS_CGROUPS: (&str, &str) = ("container.cgroups[]", "hierarchy, directory, pids (how many)");
 
 pub(super) static WHY: Schema = Schema {
     member: "schema",
     version: "\"minion.inspect/1\"",
-    objects: &[LOOKED_AT, ITS_CONTAINER, ITS_CGROUPS, ("processes[]", "pid, name, findings"), FINDINGS],
+    objects: &[LOOKED_AT, ABSENT, ITS_CONTAINER, ITS_CGROUPS, ("processes[]", "pid, name, findings"), FINDINGS],
 };
 
 pub(super) static INSPECT: Schema = Schema {
@@ -116,6 +118,7 @@ pub(super) static INSPECT: Schema = Schema {
     version: "\"minion.inspect/1\"",
     objects: &[
         LOOKED_AT,
+        ABSENT,
         ITS_CONTAINER,
         ITS_CGROUPS,
         ("processes[]", "pid, name, findings, view"),
@@ -147,11 +150,12 @@ pub(super) static INSPECT: Schema = Schema {
              no_new_privs, blocked, ignored, caught, pending (signals)",
         ),
         ("processes[].view.limits[]", "name, soft, hard (null is unlimited)"),
-        ("processes[].view.resources", "memory, oom_victims, pids, frozen (the cgroup that is)"),
+        ("processes[].view.resources", "memory, oom_victims, oom_unreported, pids, frozen (the cgroup that is)"),
         ("processes[].view.resources.memory", "cgroup, limit_bytes, usage_bytes, peak_bytes, oom_kills"),
+        ("processes[].view.resources.oom_victims[]", "pid, name, limiter, microseconds (since boot)"),
         (
-            "processes[].view.resources.oom_victims[]",
-            "pid, name, limiter (null: not reported, perhaps another container's), microseconds (since boot)",
+            "processes[].view.resources.oom_unreported[]",
+            "pid, name, microseconds (since boot): killed here or elsewhere, the kernel left its report out",
         ),
         ("processes[].view.resources.pids", "cgroup, current, max"),
     ],

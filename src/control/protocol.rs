@@ -217,6 +217,9 @@ pub struct Task {
 pub struct LastExit {
     /// `exited with 3`, `killed by signal 9 (SIGKILL)`.
     pub text: String,
+    /// The main process's pid; none where nothing ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
     /// As a shell gives it: 128+n after signal n, 127 when nothing ran.
     pub code: u8,
     /// When it was told, everything of the run ended.

@@ -3,13 +3,14 @@
 use super::finding::{Finding, Level};
 use super::proc::seen::Seen;
 use super::report::{Answer, Form};
-use super::view::kmsg::{self, Victim};
+use super::view::kmsg::{self, Kill, Victims};
 use super::{command, json, page};
+use crate::mesos::recovery::LEAF;
 use crate::process::signals;
 use crate::render::Screen;
 use crate::render::unit::span;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What a shell adds to the number of the signal that ended a program.
@@ -26,8 +27,6 @@ pub struct Absent {
     pub sandbox: String,
     /// `backoff`, `down`, `ended`, …
     pub state: String,
-    /// The pid of its last run, as the minion numbers it.
-    pub pid: Option<i32>,
     /// How its last run ended; None where there was none.
     pub exit: Option<LastExit>,
     /// The signal that a command of minion sent to that run last: `signal SIGKILL, by uid 0 (pid 4711)`.
@@ -43,6 +42,8 @@ pub struct Absent {
 pub struct LastExit {
     /// `killed by signal 9 (SIGKILL)`.
     pub text: String,
+    /// Its pid, as the minion numbers it; older ones do not tell.
+    pub pid: Option<i32>,
     /// As a shell gives it: 128+n after signal n, 127 when nothing ran.
     pub code: u8,
     /// When.
@@ -56,7 +57,7 @@ pub struct LastExit {
 /// Says why it does not run. Code 1 but where it was told so or has done its work.
 pub fn absent(absent: &Absent, form: Form, screen: &Screen) -> Answer {
     let victims = match &absent.memory {
-        Some(cgroup) if absent.oom_kills.is_some_and(|kills| kills > 0) => kmsg::victims(cgroup),
+        Some(cgroup) if absent.oom_kills.is_some_and(|kills| kills > 0) => kmsg::victims(container_of(cgroup)),
         Some(_) | None => Seen::default(),
     };
     let finding = finding(absent, &victims);
@@ -83,17 +84,30 @@ pub fn absent(absent: &Absent, form: Form, screen: &Screen) -> Answer {
     Answer { text, code }
 }
 
-fn finding(absent: &Absent, victims: &Seen<Vec<Victim>>) -> Finding {
-    let Absent { task, state, exit, sandbox, .. } = absent;
+impl Absent {
+    /// What to do, in words and as a command.
+    pub(super) fn remedy(&self) -> (&'static str, String) {
+        let of_task = |verb: &str| command::of_task(verb, &self.task, &self.sandbox);
+        match self.state.as_str() {
+            "down" => ("it was told to stay down: start it", of_task("start")),
+            _ => ("read the end of its log", of_task("logs --lines=20")),
+        }
+    }
+}
+
+/// On v2 the container is the cgroup above the one that its processes are in. [ME-06]
+fn container_of(cgroup: &Path) -> &Path {
+    if cgroup.ends_with(LEAF) { cgroup.parent().unwrap_or(cgroup) } else { cgroup }
+}
+
+fn finding(absent: &Absent, victims: &Seen<Victims>) -> Finding {
+    let Absent { task, state, exit, .. } = absent;
     let last = exit.as_ref().map_or_else(
         || "it has not run yet".to_owned(),
         |exit| format!("its last run {}, at {}, after {}", verb(&exit.text), exit.time, span(exit.up)),
     );
     let meant = state == "down" || (state == "ended" && exit.as_ref().is_some_and(|exit| exit.code == 0));
-    let (remedy, command) = match state.as_str() {
-        "down" => ("it was told to stay down: start it", command::of_task("start", task, sandbox)),
-        _ => ("read the end of its log", command::of_task("logs --lines=20", task, sandbox)),
-    };
+    let (remedy, command) = absent.remedy();
     Finding {
         kind: "task-not-running",
         level: if meant { Level::Note } else { Level::Problem },
@@ -106,7 +120,7 @@ fn finding(absent: &Absent, victims: &Seen<Vec<Victim>>) -> Finding {
 }
 
 /// Who did it. The kernel keeps no record of who sent a signal, but of its own kills.
-fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> String {
+fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Victims>) -> String {
     let signal = i32::from(exit.code.saturating_sub(BY_SIGNAL));
     let is_it = |words: &&String| words.split(',').next() == Some(&format!("signal {}", signals::name(signal)));
     match signal {
@@ -118,7 +132,7 @@ fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> Strin
             format!("a command of minion sent it: {words}")
         }
         libc::SIGKILL => match (absent.oom_kills, victims) {
-            (Some(1..), Seen::Known(victims)) => out_of_memory(victims, absent.pid),
+            (Some(1..), Seen::Known(victims)) => out_of_memory(victims, exit.pid),
             (Some(1..), Seen::Unknown(why)) => {
                 format!(
                     "most likely the kernel, for lack of memory: it has killed in this container; whom is unknown: {why}"
@@ -152,26 +166,33 @@ fn cause(exit: &LastExit, absent: &Absent, victims: &Seen<Vec<Victim>>) -> Strin
     }
 }
 
-/// The kernel's log numbers processes as the host does, minion as its own pid namespace does: another pid proves nothing.
-fn out_of_memory(victims: &[Victim], pid: Option<i32>) -> String {
-    let words = |victim: &Victim| format!("pid {} ({})", victim.pid, victim.name);
-    let itself = victims.iter().rev().find(|victim| Some(victim.pid) == pid);
-    match (itself, kmsg::reported(victims).next_back()) {
-        (Some(victim), _) => {
-            let limit = victim.limiter.as_ref().map(|limiter| format!(", by the limit of {limiter}"));
-            format!("the kernel, for lack of memory: its log names {}{}", words(victim), limit.unwrap_or_default())
+/// Whether it was this run of the task, by its pid. minion numbers it as its own pid namespace does, the kernel's log as the host
+/// does: so another number there proves nothing, and one without a report may be anybody's.
+fn out_of_memory(victims: &Victims, pid: Option<i32>) -> String {
+    let words = |kill: &Kill| format!("pid {} ({})", kill.pid, kill.name);
+    let is_it = |kill: &Kill| Some(kill.pid) == pid;
+    let reported = victims.reported.iter().rev().find(|victim| is_it(&victim.kill));
+    let unreported = victims.unreported.iter().rev().find(|kill| is_it(kill));
+    let told = match (reported, unreported, victims.reported.last()) {
+        (Some(victim), _, _) => {
+            let limiter = &victim.limiter;
+            return format!(
+                "the kernel, for lack of memory: its log names {}, by the limit of {limiter}",
+                words(&victim.kill)
+            );
         }
-        (None, Some((last, limiter))) => format!(
-            "most likely the kernel, for lack of memory: its log names another pid for the last that it killed in this \
-             container, {}, by the limit of {limiter}",
-            words(last)
-        ),
-        (None, None) => {
-            "most likely the kernel, for lack of memory: it has killed in this container, and its log does not \
-                         say whom"
-                .to_owned()
+        (None, Some(kill), _) => format!("its log names {} among those that it does not report", words(kill)),
+        (None, None, Some(last)) => {
+            let another = if pid.is_some() { "another one, " } else { "" };
+            format!(
+                "the last of this container in its log is {another}{}, by the limit of {}",
+                words(&last.kill),
+                last.limiter
+            )
         }
-    }
+        (None, None, None) => "it has killed in this container, and its log does not say whom".to_owned(),
+    };
+    format!("most likely the kernel, for lack of memory: {told}")
 }
 
 /// The exit's words as part of a sentence.
@@ -181,26 +202,29 @@ fn verb(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::view::kmsg::Victim;
     use super::*;
 
-    fn told(code: u8, kills: Option<u64>, victims: &Seen<Vec<Victim>>) -> String {
-        let exit = LastExit { code, ..LastExit::default() };
-        cause(&exit, &Absent { pid: Some(7), oom_kills: kills, ..Absent::default() }, victims)
+    fn told(code: u8, kills: Option<u64>, victims: &Seen<Victims>) -> String {
+        let exit = LastExit { code, pid: Some(7), ..LastExit::default() };
+        cause(&exit, &Absent { oom_kills: kills, ..Absent::default() }, victims)
     }
 
     #[test]
     fn a_sigkill_is_the_kernels_where_it_says_so() {
-        let victim = Victim { pid: 7, name: "km".into(), limiter: Some("/mesos/c1".into()), when: 1 };
-        let known = Seen::Known(vec![victim.clone()]);
+        let kill = |pid| Kill { pid, name: "km".into(), when: 1 };
+        let reported = |pid| Victim::of(kill(pid), "/mesos/c1");
+        let known = |reported, unreported| Seen::Known(Victims { reported, unreported });
         let itself = "the kernel, for lack of memory: its log names pid 7 (km), by the limit of /mesos/c1";
-        assert_eq!(told(137, Some(2), &known), itself);
-        let another = Seen::Known(vec![Victim { pid: 8, ..victim.clone() }]);
-        assert!(told(137, Some(2), &another).starts_with("most likely the kernel"));
-        assert!(told(137, Some(2), &another).ends_with("in this container, pid 8 (km), by the limit of /mesos/c1"));
-        let bare =
-            Seen::Known(vec![Victim { limiter: None, ..victim.clone() }, Victim { pid: 8, limiter: None, ..victim }]);
-        assert_eq!(told(137, Some(2), &bare), "the kernel, for lack of memory: its log names pid 7 (km)");
+        assert_eq!(told(137, Some(2), &known(vec![reported(7), reported(8)], Vec::new())), itself);
+        let likely = |words: &str| format!("most likely the kernel, for lack of memory: {words}");
+        let another = "the last of this container in its log is another one, pid 8 (km), by the limit of /mesos/c1";
+        assert_eq!(told(137, Some(2), &known(vec![reported(8)], Vec::new())), likely(another));
+        let unreported = "its log names pid 7 (km) among those that it does not report";
+        assert_eq!(told(137, Some(2), &known(vec![reported(8)], vec![kill(7), kill(8)])), likely(unreported));
         assert!(told(137, Some(2), &Seen::default()).ends_with("does not say whom"));
+        let of_nobody = out_of_memory(&Victims { reported: vec![reported(7)], unreported: vec![kill(9)] }, None);
+        assert_eq!(of_nobody, likely("the last of this container in its log is pid 7 (km), by the limit of /mesos/c1"));
         assert!(told(137, Some(2), &Seen::Unknown("EPERM on /dev/kmsg".into())).starts_with("most likely the kernel"));
         assert!(told(137, Some(0), &Seen::default()).contains("the kernel has killed nobody for memory here"));
         let uncounted = told(137, None, &Seen::default());

@@ -7,7 +7,7 @@ use super::proc::stat::Stat;
 use super::proc::status::{Status, capabilities, signals};
 use super::view::cgroups::{Row, Standing};
 use super::view::kin::Marker;
-use super::view::kmsg::Victim;
+use super::view::kmsg::{Kill, Victim};
 use super::view::resources::{Memory, Pids};
 use super::view::{Namespace, View};
 use serde_json::{Map, Value};
@@ -205,14 +205,13 @@ fn resources(view: &View) -> Value {
             .count("oom_kills", memory.kills)
             .end()
     };
-    let victim = |victim: &Victim| {
+    let kill = |kill: &Kill| {
         Object::default()
-            .number("pid", i64::from(victim.pid))
-            .text("name", &victim.name)
-            .put("limiter", option(victim.limiter.as_ref(), |limiter| limiter.as_str().into()))
-            .count("microseconds", Some(victim.when))
-            .end()
+            .number("pid", i64::from(kill.pid))
+            .text("name", &kill.name)
+            .count("microseconds", Some(kill.when))
     };
+    let victim = |victim: &Victim| kill(&victim.kill).text("limiter", &victim.limiter).end();
     let pids = |pids: &Pids| {
         Object::default()
             .put("cgroup", shown(&pids.directory))
@@ -222,7 +221,8 @@ fn resources(view: &View) -> Value {
     };
     Object::default()
         .put("memory", option(resources.memory.as_ref(), memory))
-        .put("oom_victims", seen(&resources.kmsg, |victims| list(victims, victim)))
+        .put("oom_victims", seen(&resources.kmsg, |victims| list(&victims.reported, victim)))
+        .put("oom_unreported", seen(&resources.kmsg, |victims| list(&victims.unreported, |one| kill(one).end())))
         .put("pids", option(resources.pids.as_ref(), pids))
         .put("frozen", option(resources.frozen.as_deref(), shown))
         .end()

@@ -37,4 +37,5 @@ const SOCKET: &str = "minion.sock";
 pub use absent::{Absent, LastExit, absent};
 pub use attach::{Errand, attach};
 pub use report::{Answer, Form, look};
+pub use target::{Ask, Told};
 pub use view::{Question, View};

@@ -4,7 +4,7 @@ use super::finding::{Finding, Level, mount_words};
 use super::proc::seen::Seen;
 use super::proc::status::{Limit, capabilities, signals};
 use super::view::cgroups::{Row, Standing};
-use super::view::{Namespace, View, kmsg};
+use super::view::{Namespace, View};
 use crate::cgroup::Nowhere;
 use crate::render::unit::{bytes, counted, percent, span};
 use crate::render::{Cell, Column, Fit, Screen, Table, Tone, clean};
@@ -250,8 +250,9 @@ fn resources(view: &View, screen: &Screen) -> String {
             format!("{}{part} used, {limit}{peak}{kills}, in {}", bytes(used), memory.directory.display()),
         ));
     }
-    for (victim, limiter) in kmsg::reported(view.resources.kmsg.known().map_or(&[], Vec::as_slice)) {
-        lines.push(("victim", format!("pid {} ({}) by the limit of {limiter}", victim.pid, victim.name)));
+    for victim in view.resources.kmsg.known().into_iter().flat_map(|victims| &victims.reported) {
+        let kill = &victim.kill;
+        lines.push(("victim", format!("pid {} ({}) by the limit of {}", kill.pid, kill.name, victim.limiter)));
     }
     if let Some(pids) = &view.resources.pids {
         lines.push(("pids", format!("{} of {}, in {}", pids.current, pids.max, pids.directory.display())));

@@ -1,10 +1,9 @@
 //! `minion inspect` and `minion why`: from a word to an answer.
 
-use super::Absent;
 use super::finding::{self, Finding, Level};
 use super::proc::once::Once;
 use super::proc::seen::Seen;
-use super::target::{Container, Target};
+use super::target::{Ask, Container, Target};
 use super::view::{Question, View};
 use super::{json, page};
 use crate::error::Result;
@@ -42,14 +41,8 @@ struct Looked {
 
 /// Looks at what `word` names: a pid, a container's id or a task.
 ///
-/// `ask` asks the minion of the working directory, else the only one of this host, for a task that has no process.
-pub fn look(
-    word: &str,
-    question: &Question,
-    form: Form,
-    screen: &Screen,
-    ask: &dyn Fn(&str) -> Option<Absent>,
-) -> Result<Answer> {
+/// `ask` asks the minion of the working directory, else the only one of this host, for a task.
+pub fn look(word: &str, question: &Question, form: Form, screen: &Screen, ask: Ask<'_>) -> Result<Answer> {
     let once = Once::default();
     match Target::find(word, question.prefix.as_deref(), ask, &once)? {
         Target::Absent(task) => Ok(super::absent(&task, form, screen)),

@@ -3,7 +3,7 @@
 use super::proc::once::Once;
 use super::view::cgroups::{Host, PREFIX};
 use super::view::kin::{Marker, mains};
-use super::{Absent, command, minion};
+use super::{Absent, minion};
 use crate::cgroup::{self, Validated};
 use crate::error::{Error, Result};
 use crate::mesos::recovery::LEAF;
@@ -11,11 +11,21 @@ use crate::process::procfs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Asks a minion for a task that has no process.
-type Ask<'a, T> = &'a dyn Fn(&str) -> Option<T>;
+/// Asks the minion of the working directory, else the only one of this host, for a task.
+pub type Ask<'a> = &'a dyn Fn(&str) -> Told;
 
-/// Finds what else a word may name.
-type Last<'a, T> = &'a dyn Fn() -> Result<Option<T>>;
+/// What a minion says of a task.
+#[derive(Debug)]
+pub enum Told {
+    /// There is none to be asked, or it does not answer: why.
+    Nothing(Error),
+    /// It has no such task.
+    Unknown,
+    /// It runs, with this pid as the minion numbers it.
+    Runs(i32),
+    /// It does not run.
+    Absent(Box<Absent>),
+}
 
 /// What a word names.
 #[derive(Debug)]
@@ -37,16 +47,10 @@ pub(super) struct Container {
     pub(super) places: Vec<(String, PathBuf, usize)>,
 }
 
-impl From<i32> for Target {
-    fn from(pid: i32) -> Self {
-        Self::Process(pid)
-    }
-}
-
 impl Target {
     /// Finds what the word names: digits are a pid where there is one; then containers come before tasks, for they cost less to
     /// find, and last the beginning of a container's id.
-    pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_, Absent>, once: &Once) -> Result<Self> {
+    pub(super) fn find(word: &str, prefix: Option<&str>, ask: Ask<'_>, once: &Once) -> Result<Self> {
         let pid = word.parse().ok();
         if let Some(pid) = pid
             && once.stat(pid).known().is_some()
@@ -56,13 +60,17 @@ impl Target {
         if let Some(container) = Container::find(word, prefix, once)? {
             return Ok(Self::Container(container));
         }
-        let last = || match Container::begun(word, prefix, once)? {
-            Some(container) => Ok(Some(Self::Container(container))),
-            None => Ok(None),
-        };
-        match pid {
-            Some(pid) => Ok(last()?.unwrap_or(Self::Process(pid))),
-            None => task(word, &|name| ask(name).map(Self::Absent), &last, once),
+        let last = || Ok(Container::begun(word, prefix, once)?.map(Self::Container));
+        if let Some(pid) = pid {
+            return Ok(last()?.unwrap_or(Self::Process(pid)));
+        }
+        match task(word, ask, once)? {
+            Found::Main(pid) => Ok(Self::Process(pid)),
+            Found::Absent(absent) => Ok(Self::Absent(*absent)),
+            Found::Nothing(hint) => last()?.ok_or_else(|| {
+                let actual = "it is no pid, no container and no task that is known here";
+                Error::new("find", format!("{word:?}"), actual).hint(hint)
+            }),
         }
     }
 }
@@ -127,17 +135,35 @@ fn members_of(cgroup: &Path, members: &mut BTreeSet<i32>) {
     }
 }
 
-/// The main process of a task: of the minion whose sandbox this is, else of any other living one. Where there is none, it is
-/// what `last` finds.
-fn task<T: From<i32>>(name: &str, ask: Ask<'_, T>, last: Last<'_, T>, once: &Once) -> Result<T> {
+/// What a name is, if it is a task's.
+enum Found {
+    Main(i32),
+    Absent(Box<Absent>),
+    /// No task that is known here; and what may help.
+    Nothing(String),
+}
+
+/// The task of the minion whose sandbox this is; where that has none of this name, or there is no minion, of any living one.
+fn task(name: &str, ask: Ask<'_>, once: &Once) -> Result<Found> {
     let is_meant = |marker: &Marker| marker.task == name;
+    let error = |actual: String| Error::new("find", format!("task {name:?}"), actual);
+    let unseen = |pid: i32| {
+        error(format!("its minion says that it runs as pid {pid} there, and it is not to be seen"))
+            .hint("it is being started, or not for this user to look at: try again, or take its pid")
+    };
     let here = here(once);
     if let Some(main) = here.and_then(|minion| main_of(minion, name, once)) {
-        return Ok(main.into());
+        return Ok(Found::Main(main));
     }
-    // Not another minion's of this name while this one has such a task, though it does not run.
-    if let Some(absent) = here.and_then(|_| ask(name)) {
-        return Ok(absent);
+    // Another minion's task of this name is not meant while this one has such a task, or may have one.
+    let mut doubt = None;
+    if let Some(minion) = here {
+        match ask(name) {
+            Told::Absent(absent) => return Ok(Found::Absent(absent)),
+            Told::Runs(pid) => return Err(unseen(pid)),
+            Told::Nothing(why) => doubt = Some(format!("minion {minion} of this directory does not answer: {why}")),
+            Told::Unknown => {}
+        }
     }
     let (mut minions, mut tasks) = (0, Vec::new());
     // A task is among the first but in odd cases.
@@ -152,45 +178,34 @@ fn task<T: From<i32>>(name: &str, ask: Ask<'_, T>, last: Last<'_, T>, once: &Onc
         }
     }
     let meant: Vec<i32> = tasks.iter().filter(|(_, marker)| is_meant(marker)).map(|(main, _)| *main).collect();
-    match meant.as_slice() {
-        [main] => Ok((*main).into()),
-        [] => match ask(name) {
-            Some(absent) => Ok(absent),
-            None => last()?.ok_or_else(|| unknown(name, minions, &tasks)),
+    match (meant.as_slice(), doubt) {
+        ([main], Some(doubt)) => {
+            Err(error(format!("another minion has one; {doubt}")).hint(format!("take its pid: {main}")))
+        }
+        ([main], None) => Ok(Found::Main(*main)),
+        ([], Some(doubt)) => Ok(Found::Nothing(doubt)),
+        ([], None) if here.is_some() => Ok(Found::Nothing(others(minions, &tasks))),
+        ([], None) => match ask(name) {
+            Told::Absent(absent) => Ok(Found::Absent(absent)),
+            Told::Runs(pid) => Err(unseen(pid)),
+            Told::Nothing(_) | Told::Unknown => Ok(Found::Nothing(others(minions, &tasks))),
         },
-        several => Err(Error::new("find", format!("task {name:?}"), format!("{} minions have one", several.len()))
+        (several, _) => Err(error(format!("{} minions have one", several.len()))
             .hint(format!("take a pid: {}", several.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")))),
     }
 }
 
-/// The main process of a task that runs: of the minion whose sandbox this is, else of any other living one. `ask` as for a word
-/// of any kind: so another minion's task of this name is not taken for one that is down here.
-pub(super) fn main_of_task(name: &str, ask: Ask<'_, Absent>) -> Result<i32> {
-    let found =
-        task(name, &|name| ask(name).map(|absent| Found::Absent(Box::new(absent))), &|| Ok(None), &Once::default())?;
-    match found {
+/// The main process of a task, for who can do nothing with one that does not run.
+pub(super) fn main_of_task(name: &str, ask: Ask<'_>) -> Result<i32> {
+    match task(name, ask, &Once::default())? {
         Found::Main(pid) => Ok(pid),
         Found::Absent(absent) => {
-            let Absent { task, minion, state, sandbox, .. } = *absent;
-            let actual = format!("it has no process now: minion {minion} says that its state is {state}");
-            Err(Error::new("find", format!("task {task:?}"), actual).hint(command::of_task(
-                "logs --lines=20",
-                &task,
-                &sandbox,
-            )))
+            let actual = format!("it has no process: minion {} says that its state is {}", absent.minion, absent.state);
+            Err(Error::new("find", format!("task {name:?}"), actual).hint(absent.remedy().1))
         }
-    }
-}
-
-/// A task.
-enum Found {
-    Main(i32),
-    Absent(Box<Absent>),
-}
-
-impl From<i32> for Found {
-    fn from(pid: i32) -> Self {
-        Self::Main(pid)
+        Found::Nothing(hint) => {
+            Err(Error::new("find", format!("{name:?}"), "it is no pid and no task that is known here").hint(hint))
+        }
     }
 }
 
@@ -198,14 +213,13 @@ fn main_of(minion: i32, name: &str, once: &Once) -> Option<i32> {
     mains(minion, once).into_iter().find(|(_, marker)| marker.task == name).map(|(main, _)| main)
 }
 
-fn unknown(name: &str, minions: usize, tasks: &[(i32, Marker)]) -> Error {
-    let hint = match (minions, tasks) {
+/// What there is instead.
+fn others(minions: usize, tasks: &[(i32, Marker)]) -> String {
+    match (minions, tasks) {
         (0, _) => "no minion is running, or none that this user may look into".to_owned(),
         (_, []) => "minions are running, and none has a task that this user may see".to_owned(),
-        _ => format!("tasks are: {}", names(tasks)),
-    };
-    Error::new("find", format!("{name:?}"), "it is no task of a living minion, and nothing else that can be named here")
-        .hint(hint)
+        _ => format!("tasks that run are: {}", names(tasks)),
+    }
 }
 
 /// The minion that listens in the working directory.

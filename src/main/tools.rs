@@ -7,7 +7,7 @@ use minion::control::protocol::{Cgroup, Event};
 use minion::error::Result;
 use minion::hyperkube;
 use minion::inspect::doctor::{self, Children, Depth, LogBound, Subject};
-use minion::inspect::{self, Absent, Answer, Errand, Form, LastExit, Question};
+use minion::inspect::{self, Absent, Answer, Errand, Form, LastExit, Question, Told};
 use minion::render::Screen;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -62,23 +62,29 @@ fn km(flag: Option<&Path>, variables: &[(OsString, OsString)]) -> Result<(PathBu
 pub(crate) fn look(options: LookOptions, whole: bool) -> Result<Answer> {
     let question = Question { prefix: options.mesos_cgroup_prefix, container: options.container };
     let (form, screen) = (Form { whole, json: options.json }, Screen::of_stdout());
-    inspect::look(&options.word, &question, form, &screen, &absent)
+    inspect::look(&options.word, &question, form, &screen, &ask)
 }
 
-/// The task of this name that has no process, where the minion here, or the only one of this host, has it.
-pub(crate) fn absent(name: &str) -> Option<Absent> {
-    let status = client::status(&Wanted::default()).ok()?;
-    let task = status.tasks.into_iter().find(|task| task.name == name && task.pid.is_none())?;
+/// What the minion here, or the only one of this host, says of a task.
+pub(crate) fn ask(name: &str) -> Told {
+    let status = match client::status(&Wanted::default()) {
+        Ok(status) => status,
+        Err(why) => return Told::Nothing(why),
+    };
+    let Some(task) = status.tasks.into_iter().find(|task| task.name == name) else { return Told::Unknown };
+    if let Some(pid) = task.pid {
+        return Told::Runs(pid);
+    }
     let signalled = signalled(&status.events, name);
     let counts = |cgroup: &&Cgroup| cgroup.hierarchy.split(',').any(|name| name == "memory" || name == "unified");
-    Some(Absent {
+    Told::Absent(Box::new(Absent {
         task: task.name,
         minion: status.pid,
         sandbox: status.sandbox,
         state: task.state,
-        pid: last_end(&status.events, name).and_then(|event| event.pid),
         exit: task.last_exit.map(|exit| LastExit {
             text: exit.text,
+            pid: exit.pid,
             code: exit.code,
             time: exit.time,
             up: Duration::try_from_secs_f64(exit.up_seconds).unwrap_or_default(),
@@ -87,12 +93,7 @@ pub(crate) fn absent(name: &str) -> Option<Absent> {
         signalled,
         oom_kills: status.oom_kills,
         memory: status.cgroups.iter().find(counts).map(|cgroup| PathBuf::from(&cgroup.path)),
-    })
-}
-
-/// The end of this task's last run, as far as the events go back.
-fn last_end<'a>(events: &'a [Event], task: &str) -> Option<&'a Event> {
-    events.iter().rev().find(|event| event.event == "exited" && event.task.as_deref() == Some(task))
+    }))
 }
 
 /// What a command sent last to the run of this task that ended last, as far as the events go back.

@@ -1,7 +1,7 @@
 //! From options to the commands that show containers and logs, and to the one that enters a task.
 
 use super::CANNOT_TELL;
-use super::tools::absent;
+use super::tools::ask;
 use minion::cli::{ContainersOptions, EnterOptions, LogsOptions, Since, SortKey};
 use minion::error::Error;
 use minion::inspect::containers::{self, Order};
@@ -69,7 +69,7 @@ pub(crate) fn logs(options: &LogsOptions) -> u8 {
 pub(crate) fn enter(options: EnterOptions) -> u8 {
     memory::use_one_arena();
     let EnterOptions { target, as_user, command, mark } = options;
-    let request = enter::Request { target, absent, as_user, command, mark, notice };
+    let request = enter::Request { target, ask, as_user, command, mark, notice };
     match enter::enter(&request) {
         Ok(ending) => {
             ending.complaints.iter().for_each(|complaint| {

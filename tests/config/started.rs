@@ -7,10 +7,12 @@ use super::common::minion::{Minion, Sandbox};
 use super::common::{another_name, minion};
 use super::examples;
 use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
@@ -95,9 +97,12 @@ impl Example {
     }
 }
 
-/// A port of this machine that nobody has.
-fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// A port of this machine that nobody else gets, and where nobody listens yet.
+fn port() -> (OwnedFd, String) {
+    let socket = net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = SocketAddrV4::try_from(net::getsockname(&socket).unwrap()).unwrap();
+    (socket, address.to_string())
 }
 
 #[test]
@@ -129,8 +134,8 @@ fn kube_proxy_starts_when_the_kubelet_answers() {
 #[test]
 fn the_executor_starts_when_its_log_shipper_listens() {
     for by in By::ALL {
-        let here = format!("127.0.0.1:{}", port());
+        let (socket, here) = port();
         let example = Example::start("http-executor", by, &[("127.0.0.1:2020", &here)]);
-        example.in_order("fluent-bit", "http-executor", |_| TcpListener::bind(&here).unwrap());
+        example.in_order("fluent-bit", "http-executor", |_| net::listen(&socket, 16).unwrap());
     }
 }

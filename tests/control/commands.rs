@@ -69,7 +69,7 @@ fn a_helper_that_ignores_sigterm_is_killed_five_seconds_after_its_stop() {
     let exited = watcher.event("exited");
     let took = asked.elapsed();
     assert_eq!((exited.pid, exited.code), (Some(pid("proxy")), Some(137)), "{exited:?}");
-    assert!(took >= Duration::from_secs(5) && took < DEADLINE, "{took:?}");
+    assert!(took >= Duration::from_secs(5) && took < 2 * DEADLINE, "{took:?}");
     watcher.event("down");
     for name in ["proxy", "left"] {
         assert!(wait_dead(pid(name), Instant::now() + DEADLINE), "{name}");
@@ -104,11 +104,9 @@ fn start_ends_the_wait_of_a_helper_that_crashed() {
     }
     let (code, screen, _) = up.cli(&["status"]);
     assert_eq!(code, 1);
-    assert!(
-        screen.contains("proxy does not run, and starts again in 59m59s; it exited with 3")
-            || screen.contains("proxy does not run, and starts again in 1h00m; it exited with 3"),
-        "{screen}"
-    );
+    let starts = screen.split_once("proxy does not run, and starts again in ").unwrap_or_else(|| panic!("{screen}")).1;
+    assert!(starts.starts_with("59m") || starts.starts_with("1h00m; "), "{screen}");
+    assert!(starts.contains("; it exited with 3"), "{screen}");
     assert_eq!(up.cli(&["start", "proxy"]).1, "proxy was started\n");
     assert!(up.events.next().starts_with("proxy "));
     up.minion.stop().assert_code(0);

@@ -87,7 +87,7 @@ fn act(kind: Kind, client: &mut UnixStream) -> bool {
 /// Crashes kube-proxy three times and lets the executor fill ten logs meanwhile.
 fn nothing_changes(kind: Kind) {
     let script = "echo $1 $$ >events\n[ $1 = executor ] || exec sleep 300\nn=0\n\
-                  while :; do n=$((n + 1)); echo line $n of the executor; sleep 0.01; done\n";
+                  while :; do n=$((n + 1)); echo line $n of the executor; [ $((n % 10)) = 0 ] && sleep 0.05; done\n";
     let flags = ["--restart-delay=200ms", "--restart-delay-max=200ms", "--max-log-size=512", "--max-log-backups=1000"];
     let mut up = Up::in_sandbox(Sandbox::with_km(script), &flags);
     let directory = up.sandbox.path("");
@@ -99,13 +99,13 @@ fn nothing_changes(kind: Kind) {
         kill_process(Pid::from_raw(up.proxy).unwrap(), Signal::KILL).unwrap();
         up.proxy = up.events.next().strip_prefix("proxy ").unwrap().parse().unwrap();
         let took = killed.elapsed();
-        assert!(took >= Duration::from_millis(200) && took < DEADLINE / 2, "{kind:?}: {took:?}");
+        assert!(took >= Duration::from_millis(200) && took < DEADLINE, "{kind:?}: {took:?}");
         eprintln!("{kind:?}: started again {} ms after its delay", took.as_millis() - 200);
     }
     until(&directory, "ten rotations", || (backups() >= before + 10).then_some(()));
     let asked = Instant::now();
     up.minion.stop().assert_code(0);
-    assert!(asked.elapsed() < DEADLINE / 2, "{kind:?}");
+    assert!(asked.elapsed() < DEADLINE, "{kind:?}");
     let connected = crowd.end();
     assert!(connected >= CROWD, "{kind:?}: {connected}");
     let files = logs::files(&directory, "executor");

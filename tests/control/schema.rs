@@ -35,6 +35,7 @@ fn the_json_of_version_1_has_these_members_and_kinds() {
     up.cli(&["restart", "proxy"]);
     up.events.next();
     up.minion.started("proxy");
+    up.sandbox.until_logged("proxy.log", "line\nline\n");
     let (code, text, _) = up.cli(&["status", "--json"]);
     assert_eq!(code, 0, "{text}");
     assert_eq!(text.lines().count(), 1);
@@ -77,7 +78,14 @@ fn the_json_of_version_1_has_these_members_and_kinds() {
     );
     assert_members(
         &status["tasks"][0]["last_exit"],
-        &[("text", "text"), ("code", "number"), ("time", "text"), ("up_seconds", "seconds"), ("commanded", "boolean")],
+        &[
+            ("text", "text"),
+            ("pid", "number"),
+            ("code", "number"),
+            ("time", "text"),
+            ("up_seconds", "seconds"),
+            ("commanded", "boolean"),
+        ],
     );
     assert_members(&status["tasks"][0]["logs"][0], &[("file", "text"), ("bytes", "number"), ("dropped", "number")]);
     assert_eq!(status["tasks"][0]["logs"][0]["bytes"], 10, "both runs wrote a line");

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 /// After this the children go on, though what they wait for did not come.
 const GO_ON: Duration = Duration::from_secs(4);
 /// After this it is asked to end.
-const ASK: Duration = Duration::from_secs(7);
+const ASK: Duration = Duration::from_secs(12);
 /// By this it has ended.
-const END: Duration = Duration::from_secs(15);
+const END: Duration = Duration::from_secs(40);
 
 /// What the executor says when it is told to end.
 const GOODBYE: &str = "goodbye";
@@ -247,7 +247,7 @@ fn is_failure(line: &str) -> bool {
 
 /// Who is alive a moment after minion's end: what the kernel kills needs that moment.
 fn remaining(sandbox: &Sandbox) -> Vec<String> {
-    let deadline = Instant::now() + Duration::from_secs(1);
+    let deadline = Instant::now() + common::DEADLINE;
     let mut alive = sandbox.alive();
     alive.retain(|(pid, _)| !common::wait_dead(*pid, deadline));
     alive.into_iter().map(|(pid, command)| format!("{pid} {command}")).collect()

@@ -39,7 +39,10 @@ fn a_task_costs_at_most_300_calls_and_from_elsewhere_one_more_for_each_process()
     command.args(["supervise", "--cgroup-attach=off", "--config=side.toml", "--", "sleep", "1000"]);
     sandbox.mark(&mut command);
     let mut minion = Minion::spawn(&mut command);
-    let main = minion.started(&name).to_string();
+    // Both: one that is amid its exec is looked at again and again.
+    let mut started = [(); 2].map(|()| minion.says("started task="));
+    started.sort_by_key(|line| !line.contains(&name));
+    let main = started[0].split_once(" pid=").unwrap().1.split(' ').next().unwrap().to_owned();
     let (here, by_pid) = (calls(&name, &sandbox.path(".")), calls(&main, &sandbox.path(".")));
     assert!(here <= 300 && by_pid <= 300, "by name {here}, by pid {by_pid}");
     // A minion costs some more than another process, and other tests have theirs.

@@ -100,10 +100,9 @@ fn a_process_that_was_killed_for_memory_is_named_with_the_limit() {
     assert!(actual.starts_with("1 killed in ") && actual.contains("of 16 MiB in use"), "{actual}");
     if fs::File::open("/dev/kmsg").is_ok() {
         let limit = format!(", by the limit of /{}/c1", container.guard.name());
-        let reported = actual.contains(&format!("; the last was pid {eater} (tail), ")) && actual.ends_with(&limit);
+        let reported = actual.contains(&format!(" was pid {eater} (tail), ")) && actual.contains(&limit);
         // After ten kills in 5 s, of whatever else runs here.
-        let bare = actual.contains("without a report was pid ");
-        assert!(reported || bare, "{actual}");
+        assert!(reported || actual.contains("without a report, here or elsewhere, the last of pid "), "{actual}");
     }
 }
 
@@ -181,11 +180,11 @@ fn a_task_that_was_killed_for_memory_and_does_not_run_is_told_with_victim_and_li
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let cause = said["task"]["findings"][0]["cause"].as_str().unwrap_or_else(|| panic!("{said}"));
     if fs::File::open("/dev/kmsg").is_ok() {
-        let victim = format!("its log names pid {eater} (sh)");
-        let limit = format!(", by the limit of /{}/c1", container.guard.name());
-        // Without the limit after ten kills in 5 s, of whatever else runs here.
-        let told = cause.strip_suffix(&limit).unwrap_or(cause);
-        assert_eq!(told, format!("the kernel, for lack of memory: {victim}"));
+        let victim = format!("the kernel, for lack of memory: its log names pid {eater} (sh)");
+        let reported = format!("{victim}, by the limit of /{}/c1", container.guard.name());
+        // After ten kills in 5 s, of whatever else runs here.
+        let unreported = format!("most likely {victim} among those that it does not report");
+        assert!(cause == reported || cause == unreported, "{cause}");
     } else {
         assert!(cause.starts_with("most likely the kernel, for lack of memory"), "{cause}");
     }

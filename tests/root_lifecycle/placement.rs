@@ -4,7 +4,7 @@
 use super::common::DEADLINE;
 use super::common::agent::{Contained, builder};
 use super::common::minion::Sandbox;
-use super::common::oom::{FIRST, SPARE};
+use super::common::oom::{AFTER_SPARE, FIRST, SPARE};
 use crate::need;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -57,8 +57,9 @@ fn a_proxy_that_leaves_the_memory_cgroup_is_put_back_when_that_is_asked_for() {
 #[test]
 fn a_death_for_lack_of_memory_is_named_in_the_exit_line() {
     need!("root", "v1");
-    let km =
-        Sandbox::with_km(&format!("[ $1 = proxy ] && {{ {SPARE}; exec sleep 300; }}\n{FIRST}\nexec tail /dev/zero\n"));
+    let km = Sandbox::with_km(&format!(
+        "[ $1 = proxy ] && {{ {SPARE}; exec sleep 300; }}\n{AFTER_SPARE}\n{FIRST}\nexec tail /dev/zero\n"
+    ));
     let (agent, root) = builder();
     let km_binary = format!("--km-binary={}", km.path("km").display());
     let mut run = Contained::launch((agent.memory(48 << 20), root), &[&km_binary]);

@@ -34,7 +34,9 @@ fn overlaps_of(restarts: usize, stubborn: bool) {
     }
     let km_binary = format!("--km-binary={}", km.path("km").display());
     let mut run = Contained::launch((agent, root), &[&km_binary, "--restart-delay=0s", "--restart-delay-max=0s"]);
-    until(run.sandbox(), "the restarts", || (run.read("starts").lines().count() > restarts).then_some(()));
+    for restart in 1..=restarts {
+        until(run.sandbox(), "a restart", || (run.read("starts").lines().count() > restart).then_some(()));
+    }
     let minion = super::open(run.minion_by_init());
     run.signal(Signal::TERM);
     let (_, alive) = run.end_of(&minion, Duration::from_secs(5));

@@ -2,7 +2,7 @@
 //! waits for it; while the bad one is bad, they start, the one that serves is killed and starts again, no line is lost, and
 //! all end on time, those that can in their order.
 
-use super::{IDLE, sh, start};
+use super::{IDLE, ends, sh, start};
 use crate::common::fifo::Lines;
 use crate::common::logs::wait_for_names;
 use crate::common::minion::{Minion, Sandbox};
@@ -57,12 +57,10 @@ impl Scene {
         self.events.next_with("up serves");
         let begin = Instant::now();
         self.minion.signal(Signal::TERM);
-        for name in ["executor", "waits", "serves"] {
-            self.events.next_with(&format!("end {name}"));
-        }
         let ended = self.minion.wait_within(GRACE);
         assert!(begin.elapsed() < GRACE, "{:?}", begin.elapsed());
         let said = ended.assert_code(0);
+        assert!(ends(&said).ends_with(&["executor", "waits", "serves"]), "{said}");
         let log = self.sandbox.read("executor.log");
         // The shell may say that its sleep was terminated too.
         let mut lines: Vec<&str> = log.lines().filter(|line| line.starts_with("line ") || *line == "last").collect();

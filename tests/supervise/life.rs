@@ -39,7 +39,7 @@ fn a_hook_before_the_start_that_fails_is_a_failed_start() {
 fn a_hook_that_hangs_is_killed_in_its_time() {
     let sandbox = Sandbox::with_km("");
     let lifeline = sandbox.lifeline();
-    let hook = format!("{{ command = {}, timeout = '200ms' }}", sh("exec 9>lifeline; trap \"\" TERM; sleep 1000"));
+    let hook = format!("{{ command = {}, timeout = '2s' }}", sh("exec 9>lifeline; trap \"\" TERM; sleep 1000"));
     let file = format!("[executor]\ncommand = {}\nbefore-start = {hook}\n", sh("echo main"));
     let said = start(&sandbox, &file).wait().assert_code(111);
     assert!(said.contains("the hook before the start failed: killed by signal 9"), "{said}");

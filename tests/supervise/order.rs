@@ -1,6 +1,6 @@
 //! Who starts after whom, and who ends before whom.
 
-use super::{sh, start};
+use super::{ends, sh, start};
 use crate::common::minion::Sandbox;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -26,10 +26,9 @@ fn a_chain_starts_forwards_and_ends_backwards() {
     for name in ["a", "b", "c", "executor"] {
         assert_eq!(events.next(), format!("start {name}"));
     }
-    minion.stop().assert_code(0);
-    for name in ["executor", "c", "b", "a"] {
-        assert_eq!(events.next(), format!("end {name}"));
-    }
+    // Each has its share of a second: on a busy machine one may be killed before it says its last word.
+    let said = minion.stop().assert_code(0);
+    assert_eq!(ends(&said), ["executor", "c", "b", "a"], "{said}");
 }
 
 #[test]

@@ -141,6 +141,7 @@ mod tests {
         let exit = LastExit {
             text: "killed by signal 9 (SIGKILL), by the kernel for lack of memory (limit 1048576, usage now 4096)"
                 .into(),
+            pid: Some(4711),
             code: 137,
             time: "2026-11-30T04:20:00.123Z".into(),
             up_seconds: 7380.0,

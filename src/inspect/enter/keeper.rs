@@ -58,7 +58,7 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     // it like any other. [KF-194]
     let hides = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     hides.during("keep others from looking into", "the command")?;
-    let target = Target::find(&request.target, request.absent)?;
+    let target = Target::find(&request.target, request.ask)?;
     let signals = Signals::take_over()?;
     startup::become_subreaper()?;
     let places = cgroups::places(&target)?;

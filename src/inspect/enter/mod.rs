@@ -22,7 +22,7 @@ mod user;
 mod visit;
 mod wait;
 
-use super::Absent;
+use super::Told;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 
@@ -31,8 +31,8 @@ use std::ffi::OsString;
 pub struct Request {
     /// A pid, or the name of a task of a living minion.
     pub target: String,
-    /// Asks the minion here for a task that has no process.
-    pub absent: fn(&str) -> Option<Absent>,
+    /// Asks the minion of the working directory, else the only one of this host, for a task.
+    pub ask: fn(&str) -> Told,
     /// Be the user of the task instead of root.
     pub as_user: bool,
     /// The command with its arguments; empty for a shell.

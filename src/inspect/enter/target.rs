@@ -1,7 +1,7 @@
 //! The process to go to, as it was when it was looked at.
 
 use crate::error::{During, Error, Result};
-use crate::inspect::Absent;
+use crate::inspect::Told;
 use crate::inspect::target::main_of_task;
 use crate::process::tree::{self, Process};
 use crate::process::{Pidfd, procfs};
@@ -33,10 +33,10 @@ struct Credentials {
 
 impl Target {
     /// Digits are a pid, other words a task: of the minion whose sandbox this is, else of any.
-    pub(super) fn find(word: &str, absent: fn(&str) -> Option<Absent>) -> Result<Self> {
+    pub(super) fn find(word: &str, ask: fn(&str) -> Told) -> Result<Self> {
         match word.parse() {
             Ok(pid) => Self::open(pid),
-            Err(_) => Self::open(main_of_task(word, &absent)?),
+            Err(_) => Self::open(main_of_task(word, &ask)?),
         }
     }
 

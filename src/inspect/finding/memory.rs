@@ -3,9 +3,9 @@
 use super::Words;
 use crate::inspect::proc::seen::Seen;
 use crate::inspect::view::View;
-use crate::inspect::view::kmsg::{self, Victim};
+use crate::inspect::view::kmsg::{Kill, Victims};
 use crate::inspect::view::resources::Memory;
-use crate::render::unit::{bytes, percent, span};
+use crate::render::unit::{bytes, counted, percent, span};
 use std::time::Duration;
 
 /// The share of the limit, in per cent, from which on the next allocation may be the last.
@@ -32,17 +32,31 @@ pub(super) fn killed(view: &View) -> Option<Words> {
     )
 }
 
-/// The last of this container; or, where none was reported, the last of which the kernel does not say whose it was. [KF-100]
-fn told(victims: &[Victim]) -> String {
-    let words = |last: &Victim| {
-        format!("pid {} ({}), {} after boot", last.pid, last.name, span(Duration::from_micros(last.when)))
+/// The last one here, and what the kernel killed after it without a report: here, or somewhere else. [KF-100]
+fn told(victims: &Victims) -> String {
+    let words = |kill: &Kill| {
+        format!("pid {} ({}), {} after boot", kill.pid, kill.name, span(Duration::from_micros(kill.when)))
     };
-    match (kmsg::reported(victims).next_back(), victims) {
-        (Some((last, limiter)), _) => format!("the last was {}, by the limit of {limiter}", words(last)),
-        (None, [.., last]) => format!(
-            "the kernel's log reports none of them (it reports ten kills in 5 s, of the others it names the pid); the last \
-             that it killed anywhere without a report was {}",
-            words(last)
+    let last = victims.reported.last();
+    let is_later = |kill: &&Kill| last.is_none_or(|last| last.kill.when < kill.when);
+    let later: Vec<&Kill> = victims.unreported.iter().filter(is_later).collect();
+    match (last, later.as_slice()) {
+        (Some(last), []) => format!("the last was {}, by the limit of {}", words(&last.kill), last.limiter),
+        (Some(last), [.., latest]) => format!(
+            "the last that the kernel reports was {}, by the limit of {}; {} here or elsewhere without a report, the last \
+             pid {} ({})",
+            words(&last.kill),
+            last.limiter,
+            counted(later.len(), "later kill was", "later kills were"),
+            latest.pid,
+            latest.name
+        ),
+        (None, [.., latest]) => format!(
+            "the kernel's log does not report them: it does not reach back, or they are among the {} without a report, here \
+             or elsewhere, the last of pid {} ({})",
+            counted(later.len(), "kill", "kills"),
+            latest.pid,
+            latest.name
         ),
         (None, []) => "the kernel's log does not reach back to it".to_owned(),
     }
@@ -96,4 +110,31 @@ fn usage(memory: &Memory) -> String {
     let (limit, used) = (memory.limit.unwrap_or(0), memory.usage.unwrap_or(0));
     let peak = memory.peak.map(|peak| format!(", peak {}", bytes(peak))).unwrap_or_default();
     format!("{} of {} in use ({}{peak})", bytes(used), bytes(limit), percent(used, limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::view::kmsg::Victim;
+
+    #[test]
+    fn the_last_victim_is_told_and_what_came_after_it_without_a_report() {
+        let kill = |pid, when| Kill { pid, name: "km".into(), when };
+        let told = |reported: &[(i32, u64)], unreported: &[(i32, u64)]| {
+            let reported = reported.iter().map(|(pid, when)| Victim::of(kill(*pid, *when), "/mesos/c1")).collect();
+            let unreported = unreported.iter().map(|(pid, when)| kill(*pid, *when)).collect();
+            super::told(&Victims { reported, unreported })
+        };
+        let second = 1_000_000;
+        let reported = "pid 7 (km), 2.0s after boot, by the limit of /mesos/c1";
+        assert_eq!(told(&[(6, second), (7, 2 * second)], &[(8, second)]), format!("the last was {reported}"));
+        let after = told(&[(7, 2 * second)], &[(8, 3 * second), (9, 4 * second)]);
+        let later = "2 later kills were here or elsewhere without a report, the last pid 9 (km)";
+        assert_eq!(after, format!("the last that the kernel reports was {reported}; {later}"));
+        assert!(
+            told(&[], &[(9, second)])
+                .ends_with("the 1 kill without a report, here or elsewhere, the last of pid 9 (km)")
+        );
+        assert_eq!(told(&[], &[]), "the kernel's log does not reach back to it");
+    }
 }

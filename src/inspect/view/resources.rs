@@ -1,7 +1,7 @@
 //! What the cgroups around a process allow it, and how much of that is used.
 
 use super::cgroups::{Cgroups, Row, Standing};
-use super::kmsg::{self, Victim};
+use super::kmsg::{self, Victims};
 use crate::cgroup::Version;
 use crate::inspect::proc::seen::{self, Seen};
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ pub(in crate::inspect) struct Resources {
     pub(in crate::inspect) rt_runtime: Option<i64>,
     /// Throttled periods and all periods of its cpu cgroup.
     pub(in crate::inspect) throttled: Option<(u64, u64)>,
-    /// Processes of this container that the kernel killed for memory, as far as its log reaches back.
-    pub(in crate::inspect) kmsg: Seen<Vec<Victim>>,
+    /// Whom the kernel killed for memory where [`Memory::kills`] counts it.
+    pub(in crate::inspect) kmsg: Seen<Victims>,
 }
 
 /// A memory cgroup.
@@ -46,9 +46,9 @@ pub(in crate::inspect) struct Pids {
     pub(in crate::inspect) max: u64,
 }
 
-impl Default for Seen<Vec<Victim>> {
+impl Default for Seen<Victims> {
     fn default() -> Self {
-        Self::Known(Vec::new())
+        Self::Known(Victims::default())
     }
 }
 
@@ -56,13 +56,13 @@ impl Resources {
     pub(in crate::inspect) fn of(cgroups: &Cgroups, real_time: bool) -> Self {
         let directory = |controller: &str| {
             let row = cgroups.controller(controller)?;
-            Some((row, limiting(row)?))
+            Some((row, limiting(row, row.directory.as_deref()?).to_owned()))
         };
         let memory = directory("memory").and_then(|(row, directory)| Memory::read(row, directory));
         let killed = memory.as_ref().is_some_and(|memory| memory.kills.is_some_and(|kills| kills > 0));
         let kmsg = match cgroups.controller("memory") {
             // The kernel's log is long: it is read where there is something to find.
-            Some(row) if killed => kmsg::victims(&row.actual),
+            Some(row) if killed => kmsg::victims(limiting(row, &row.actual)),
             Some(_) | None => Seen::default(),
         };
         let container = |controller: &str| cgroups.controller(controller).filter(|row| row.version == Version::V1);
@@ -85,12 +85,11 @@ impl Resources {
     }
 }
 
-/// The cgroup that has the limits: on v2 that is the one above the leaf. [ME-06]
-fn limiting(row: &Row) -> Option<PathBuf> {
-    let directory = row.directory.clone()?;
+/// The cgroup that has the limits, of the one that the process is in: on v2 that is the one above the leaf. [ME-06]
+fn limiting<'a>(row: &Row, own: &'a Path) -> &'a Path {
     match (row.version, &row.standing) {
-        (Version::V2, Standing::Inside { directory }) => directory.parent().map(Path::to_owned),
-        (Version::V1 | Version::V2, _) => Some(directory),
+        (Version::V2, Standing::Inside { .. }) => own.parent().unwrap_or(own),
+        (Version::V1 | Version::V2, _) => own,
     }
 }
 

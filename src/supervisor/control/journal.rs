@@ -57,7 +57,7 @@ impl Supervisor {
             time: time_now(),
             event: event.to_owned(),
             task: slot.map(|slot| slot.spec.name.clone()),
-            pid: slot.and_then(|slot| slot.run.as_ref()).map(|run| run.pid).filter(|pid| *pid != 0),
+            pid: task.and_then(|task| self.pid_of(task)),
             code,
             count: None,
             text,
@@ -131,6 +131,11 @@ impl Supervisor {
         }
     }
 
+    /// Of the run that there is, where it has come to a process.
+    fn pid_of(&self, task: TaskId) -> Option<i32> {
+        self.slots[task].run.as_ref().map(|run| run.pid).filter(|pid| *pid != 0)
+    }
+
     fn is_main(&self, task: TaskId) -> bool {
         self.slots[task].run.as_ref().is_some_and(|run| run.part == Part::Main)
     }
@@ -140,8 +145,14 @@ impl Supervisor {
         let text = format!("{exit}{}", self.oom_words(exit, oom_kills));
         let up = Duration::from_millis(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
         self.note_with("exited", Some(task), format!("{text} after {up:?}"), Some(exit.code()));
-        self.desk.journal.tasks[task].last_exit =
-            Some(LastExit { text, code: exit.code(), time: time_now(), up_seconds: up.as_secs_f64(), commanded });
+        self.desk.journal.tasks[task].last_exit = Some(LastExit {
+            text,
+            pid: self.pid_of(task),
+            code: exit.code(),
+            time: time_now(),
+            up_seconds: up.as_secs_f64(),
+            commanded,
+        });
     }
 
     /// A log cannot be written any more, or can be again (`None`).
