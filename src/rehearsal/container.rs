@@ -25,8 +25,8 @@ const REAP_POLL: Duration = Duration::from_millis(100);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same when a container is dropped: a test should not hang for a minute.
 const DROP_TIMEOUT: Duration = Duration::from_secs(10);
-/// So many looks find nothing when there is nothing, if of all that they listed they saw whose it is: what ended before that may
-/// have had a successor.
+/// So many looks find nothing when there is nothing, if of all that they listed they saw whose it is, or had not seen it the look
+/// before: what ended meanwhile may have had a successor.
 const LOOKS: u32 = 3;
 /// So many in a row do where processes of others come and go all the time.
 const MOST_LOOKS: u32 = 100;
@@ -59,16 +59,19 @@ pub struct Status {
 }
 
 /// What one look at all processes saw.
-#[derive(Default)]
 struct Look {
     found: Vec<(Process, Pidfd)>,
     /// Listed, and gone or a zombie when it was looked at.
-    unknown: BTreeSet<i32>,
+    gone: BTreeSet<i32>,
+    /// Of all others it is known whose they are.
+    is_sure: bool,
 }
 
 enum Whose {
     Ours,
     Anothers,
+    Gone,
+    /// It is amid an exec.
     Unknown,
 }
 
@@ -247,31 +250,32 @@ impl Container {
     /// milliseconds later.
     fn look(&self) -> Result<Look> {
         let members = self.members();
-        let mut look = Look::default();
+        let whose = |pid: i32| if members.contains(&pid) { Whose::Ours } else { self.whose(pid) };
+        let mut look = Look { found: Vec::new(), gone: BTreeSet::new(), is_sure: true };
         for pid in proc::pids()?.into_iter().rev() {
-            if !members.contains(&pid) {
-                match self.whose(pid) {
-                    Whose::Ours => {}
-                    Whose::Anothers => continue,
-                    Whose::Unknown => {
-                        look.unknown.insert(pid);
+            match whose(pid) {
+                Whose::Anothers => continue,
+                Whose::Ours => {
+                    // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
+                    if let Ok(handle) = Pidfd::open(pid)
+                        && matches!(whose(pid), Whose::Ours)
+                        && let Some(process) = Process::alive(pid)
+                    {
+                        look.found.push((process, handle));
                         continue;
                     }
                 }
+                Whose::Gone => {}
+                Whose::Unknown => look.is_sure = false,
             }
-            // The pidfd comes first: a pid that is given away after that leaves a handle to the dead one. [KF-65]
-            let Ok(handle) = Pidfd::open(pid) else { continue };
-            if (members.contains(&pid) || matches!(self.whose(pid), Whose::Ours))
-                && let Some(process) = Process::alive(pid)
-            {
-                look.found.push((process, handle));
-            }
+            look.gone.insert(pid);
         }
         look.found.reverse();
         Ok(look)
     }
 
-    /// Nobody is waited for: amid an exec a process has no environment, but where it works it does.
+    /// Nobody is waited for: amid an exec a process has no environment, and whose it is may be told by its session or by where it
+    /// works, or not yet.
     fn whose(&self, pid: i32) -> Whose {
         let sandbox = self.sandbox.as_os_str().as_bytes();
         let environment = tree::start_environment(pid, Instant::now()).unwrap_or_default();
@@ -284,17 +288,16 @@ impl Container {
             return Whose::Anothers;
         }
         match tree::Process::read(pid) {
-            Ok(process) if process.is_zombie() => Whose::Unknown,
+            Err(_) => Whose::Gone,
+            Ok(process) if process.is_zombie() => Whose::Gone,
             Ok(process) if session == Some(process.session) => Whose::Ours,
-            Ok(process) if environment.is_empty() && !process.is_kernels => {
-                match fs::read_link(format!("/proc/{pid}/cwd")) {
-                    Ok(cwd) if cwd == self.sandbox => Whose::Ours,
-                    Ok(_) => Whose::Anothers,
-                    Err(_) => Whose::Unknown,
-                }
-            }
-            Ok(_) => Whose::Anothers,
-            Err(_) => Whose::Unknown,
+            Ok(process) if !environment.is_empty() || process.is_kernels => Whose::Anothers,
+            Ok(process) => match fs::read_link(format!("/proc/{pid}/cwd")) {
+                Ok(cwd) if cwd == self.sandbox => Whose::Ours,
+                Ok(_) if !process.is_loading => Whose::Anothers,
+                Ok(_) | Err(_) if process.is_loading => Whose::Unknown,
+                Ok(_) | Err(_) => Whose::Gone,
+            },
         }
     }
 
@@ -305,11 +308,11 @@ impl Container {
         let (mut empty, mut sure) = (0, 0);
         let mut dead = BTreeSet::new();
         loop {
-            let Look { found, unknown } = self.look()?;
-            let is_sure = unknown.is_subset(&dead);
-            dead = unknown;
+            let Look { found, gone, is_sure } = self.look()?;
+            let is_sure = is_sure && gone.is_subset(&dead);
+            dead = gone;
             (empty, sure) = if found.is_empty() { (empty + 1, sure + u32::from(is_sure)) } else { (0, 0) };
-            if sure == LOOKS || empty == MOST_LOOKS {
+            if sure == LOOKS || empty == MOST_LOOKS || (empty > 0 && Instant::now() >= deadline) {
                 report.took = began.elapsed();
                 return Ok(report);
             }
@@ -344,7 +347,7 @@ impl Drop for Container {
         let deadline = Instant::now() + DROP_TIMEOUT;
         // What left the freezer would keep another cgroup busy, so it goes first. One that is frozen dies in the destroy:
         // no waiting here.
-        for (_, handle) in self.look().unwrap_or_default().found {
+        for (_, handle) in self.look().map(|look| look.found).unwrap_or_default() {
             let _ = proc::kill(&handle);
         }
         if let Some(group) = &self.group {

@@ -1,19 +1,20 @@
 //! The sandbox: where an agent puts a container's directory, and what stands in it before the executor starts.
 
+use super::wait;
 use crate::error::{During, Error, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The FIFO in the sandbox through which the rehearsal agent sends SHUTDOWN. A real agent uses a connection.
 pub(super) const MESSAGES: &str = "agent.fifo";
 
 /// How long a child of ours may take from its fork to its exec.
-const UNTIL_EXEC: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+const UNTIL_EXEC: Duration = Duration::from_secs(5);
 
 /// Who runs what: the ids that stand in the path and in the environment.
 #[derive(Clone, Debug)]
@@ -94,11 +95,14 @@ pub(super) fn write_km(sandbox: &Path, minion: &Path) -> Result<()> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path).during("open", path.display())?;
     // A child that another thread of ours forks in this moment has the file open too, and until its exec nobody can execute
-    // what it could still write. [KF-80]
-    let watch = inotify::init(CreateFlags::CLOEXEC).during("make inotify", "")?;
-    inotify::add_watch(&watch, &path, WatchFlags::CLOSE_WRITE).during("watch", path.display())?;
+    // what it could still write. [KF-80] Without inotify it is rarely so.
+    let last_close = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
+        .ok()
+        .filter(|watch| inotify::add_watch(watch, &path, WatchFlags::CLOSE_WRITE).is_ok());
     file.write_all(line.as_bytes()).during("write", path.display())?;
     drop(file);
-    poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&UNTIL_EXEC)).during("wait for", path.display())?;
+    if let Some(watch) = last_close {
+        wait::readable(&watch, Instant::now() + UNTIL_EXEC)?;
+    }
     Ok(())
 }

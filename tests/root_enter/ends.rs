@@ -102,6 +102,24 @@ fn in_another_pid_namespace_a_daemon_without_the_environment_is_ended_whoever_di
 }
 
 #[test]
+fn in_another_pid_namespace_what_goes_from_process_to_process_is_ended_too() {
+    need!("root", "mountns");
+    let (mut task, init) = in_pids_of_its_own();
+    let unshare = std::mem::replace(&mut task.pid, init);
+    // Each lives for five milliseconds and leaves the next one, to the init of the namespace.
+    let hops = "hop() { (sleep 0.005; hop) & }; hop; hop; hop";
+    for _ in 0..5 {
+        let output =
+            task.enter(&["--", "sh", "-c", &format!("setsid sh -c '{hops}' >/dev/null 2>&1 </dev/null; echo left")]);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"left\n"[..]), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let alive: Vec<i32> = proc::children(init).into_iter().filter(|pid| proc::is_alive(*pid)).collect();
+        assert!(alive.is_empty(), "{alive:?}");
+    }
+    task.pid = unshare;
+}
+
+#[test]
 fn killed_while_the_command_is_stopped_it_leaves_nothing_either() {
     need!("root");
     let task = Task::plain();

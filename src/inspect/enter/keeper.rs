@@ -54,8 +54,8 @@ pub(super) fn keep(request: &Request, mark: &str) -> Result<Ending> {
     // We stop when the command stops, and could not see the death of our front.
     let wakes = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
     wakes.during("ask for a signal at the death of", "whoever asked for the command")?;
-    // The command is our copy until its exec, with all that we have open: nobody in there may look into it, and the exec makes
-    // it like any other. [KF-194]
+    // The command is our copy until its exec, with all that we have open: root of a user namespace may not look into it. The exec
+    // makes it like any other. [KF-194]
     let hides = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     hides.during("keep others from looking into", "the command")?;
     let target = Target::find(&request.target, request.ask)?;

@@ -28,14 +28,15 @@ impl Mark {
         let _ = Pid::from_raw(pid).map(|pid| prlimit(Some(pid), Resource::Locks, limit));
     }
 
-    /// An exec that hides the environment is waited for until then. A zombie has its limits still, and no environment any more.
-    pub(super) fn is_on(&self, pid: i32, until: Instant) -> bool {
-        let limits = procfs::read_piece(format!("/proc/{pid}/limits")).unwrap_or_default();
+    /// None of a process that is gone. An exec that hides the environment is waited for until then. A zombie has its limits still,
+    /// and no environment any more.
+    pub(super) fn is_on(&self, pid: i32, until: Instant) -> Option<bool> {
+        let limits = procfs::read_piece(format!("/proc/{pid}/limits")).ok()?;
         if locks(&limits).is_some_and(|locks| locks == self.locks) {
-            return true;
+            return Some(true);
         }
         let environment = tree::start_environment(pid, until).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == self.variable)
+        Some(environment.split(|byte| *byte == 0).any(|entry| entry == self.variable))
     }
 }
 

@@ -4,32 +4,35 @@ use super::mark::Mark;
 use crate::error::Error;
 use crate::process::tree::{Children, signal_descendant, with_descendants};
 use crate::process::{Pidfd, procfs, reap};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// So long a killed process may take to die: longer only in the kernel's own hands.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// So many looks for a mark in a row find nothing when there is nothing: what ended before it was looked at may have had a
-/// successor. Who is below us cannot be missed so.
+/// So many looks for a mark find nothing when there is nothing, if of all that they listed they saw whose it is: what ended before
+/// that may have had a successor. Who is below us cannot be missed so.
 const LOOKS: u32 = 3;
+/// So many in a row do where others come and go all the time.
+const MOST_LOOKS: u32 = 50;
 
 /// Kills what the command left: everything below us, and everything that carries `mark`, which is how orphans in another pid
 /// namespace are known: they went to the init there. [KF-183] Who could not be ended is told.
 pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
     let deadline = Instant::now() + LONGEST;
     let children = Children::open();
-    let mut empty = 0;
+    let (mut empty, mut sure, mut gone) = (0, 0, BTreeSet::new());
     loop {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
-        let marked = mark.map(|mark| carriers(mark, deadline)).unwrap_or_default();
+        let marked = mark.map(|mark| Carriers::look(mark, deadline)).unwrap_or_default();
         let mut pidfds: Vec<Pidfd> = below.iter().filter_map(|pid| Pidfd::open(*pid).ok()).collect();
-        pidfds.extend(marked);
+        pidfds.extend(marked.alive);
         for pid in &below {
             signal_descendant(*pid, &[libc::SIGKILL]);
         }
         for pidfd in &pidfds {
             // The pidfd came first, then the proof: a number may be given away in between.
-            if mark.is_some_and(|mark| mark.is_on(pidfd.pid(), deadline)) {
+            if mark.is_some_and(|mark| mark.is_on(pidfd.pid(), deadline) == Some(true)) {
                 let _ = pidfd.signal(libc::SIGKILL);
             }
         }
@@ -39,8 +42,10 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
                 break;
             }
         }
-        empty = if pidfds.is_empty() { empty + 1 } else { 0 };
-        if empty == if mark.is_some() { LOOKS } else { 1 } {
+        let is_sure = marked.gone.is_subset(&gone);
+        gone = marked.gone;
+        (empty, sure) = if pidfds.is_empty() { (empty + 1, sure + u32::from(is_sure)) } else { (0, 0) };
+        if sure == if mark.is_some() { LOOKS } else { 1 } || empty == MOST_LOOKS {
             return Vec::new();
         }
         if !dead {
@@ -48,13 +53,38 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
             let told = |pidfd: &Pidfd| Error::new("end", format!("process {}", pidfd.pid()), "SIGKILL does not end it");
             return stuck.map(|pidfd| told(pidfd).hint("minion inspect says what it waits for")).collect();
         }
+        if empty == 0 && Instant::now() >= deadline {
+            let last = pidfds.iter().map(|pidfd| pidfd.pid().to_string()).collect::<Vec<_>>().join(", ");
+            let escapes =
+                Error::new("end", "what the command left", "it goes on to new processes faster than they are ended");
+            return vec![escapes.hint(format!("the last were {last}; stop the container to be rid of it"))];
+        }
     }
 }
 
-/// Those of them that live, the newest first: what goes on to another process all the time is soon gone from this list. One that
-/// is dead keeps its limits until it is reaped, which not every init does. [KF-192]
-fn carriers(mark: &Mark, until: Instant) -> Vec<Pidfd> {
-    let numbers = procfs::numbers("/proc").unwrap_or_default().into_iter().rev();
-    let marked = numbers.filter(|pid| mark.is_on(*pid, until));
-    marked.filter_map(|pid| Pidfd::open(pid).ok()).filter(|pidfd| !pidfd.dies(Duration::ZERO)).collect()
+/// Who carries a mark.
+#[derive(Default)]
+struct Carriers {
+    alive: Vec<Pidfd>,
+    /// Listed, and gone when it was looked at; or dead with the mark on it, as it stays until it is reaped, which not every init
+    /// does. [KF-192]
+    gone: BTreeSet<i32>,
+}
+
+impl Carriers {
+    /// The newest first: what goes on to another process all the time is soon gone from this list.
+    fn look(mark: &Mark, until: Instant) -> Self {
+        let mut carriers = Self::default();
+        for pid in procfs::numbers("/proc").unwrap_or_default().into_iter().rev() {
+            match mark.is_on(pid, until) {
+                Some(false) => {}
+                Some(true) => match Pidfd::open(pid) {
+                    Ok(pidfd) if !pidfd.dies(Duration::ZERO) => carriers.alive.push(pidfd),
+                    Ok(_) | Err(_) => drop(carriers.gone.insert(pid)),
+                },
+                None => drop(carriers.gone.insert(pid)),
+            }
+        }
+        carriers
+    }
 }
