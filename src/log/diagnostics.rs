@@ -86,24 +86,26 @@ impl Diagnostics {
         }
     }
 
-    /// Waits until everything is written, or the deadline. While the log thread runs, it returns at once.
+    /// Waits until everything is written, or the deadline: the last words. While the log thread runs, it returns at once.
     pub fn flush(&self, deadline: Instant) {
+        if self.0.attended.load(Ordering::Acquire) {
+            return;
+        }
         if !self.0.hung.load(Ordering::Acquire) {
-            return self.flush_here(deadline);
-        }
-        let lines = self.clone();
-        // Without a thread the lines are lost: nothing may hang here.
-        if let Ok(aside) = Aside::begin("minion-lines", STACK, move || lines.flush_here(deadline)) {
-            aside.wait(deadline.saturating_duration_since(Instant::now()));
-        }
-    }
-
-    fn flush_here(&self, deadline: Instant) {
-        while !self.0.attended.load(Ordering::Acquire) {
-            let blocked = self.write();
-            if !blocked || !self.wait_writable(deadline) {
-                return;
+            while let Ok(mut sink) = self.0.sink.try_lock() {
+                let blocked = self.write_by(&mut sink);
+                drop(sink);
+                if !blocked || !self.wait_writable(deadline) {
+                    return;
+                }
             }
+        }
+        // Whoever holds the sink hangs in it, or has not been given the processor since. Without a thread the lines are lost:
+        // nothing may hang here.
+        let lines = self.clone();
+        let write = move || while lines.write_by(&mut locked(&lines.0.sink)) && lines.wait_writable(deadline) {};
+        if let Ok(aside) = Aside::begin("minion-lines", STACK, write) {
+            aside.wait(deadline.saturating_duration_since(Instant::now()));
         }
     }
 
@@ -126,9 +128,12 @@ impl Diagnostics {
 
     /// Writes what stderr takes now. True when there is more, for when it is writable.
     pub(super) fn write(&self) -> bool {
-        let shared = &*self.0;
         // Another writer is at it, or hangs in it.
-        let Ok(mut sink) = shared.sink.try_lock() else { return false };
+        self.0.sink.try_lock().is_ok_and(|mut sink| self.write_by(&mut sink))
+    }
+
+    fn write_by(&self, sink: &mut Sink) -> bool {
+        let shared = &*self.0;
         loop {
             if sink.is_empty() {
                 let mut queue = locked(&shared.queue);
@@ -196,5 +201,35 @@ impl Queue {
     fn add(&mut self, bytes: &[u8]) {
         self.lines.extend_from_slice(bytes);
         self.waiting += bytes.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::time::Duration;
+
+    #[test]
+    fn the_last_words_wait_for_whoever_is_writing() {
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        let lines = Diagnostics::onto(Some(write), |_| String::new()).unwrap();
+        let writing = lines.0.sink.lock().unwrap();
+        lines.push(b"the last word");
+        let last = lines.clone();
+        let flush = std::thread::spawn(move || last.flush(Instant::now() + Duration::from_secs(10)));
+        let waits = || {
+            let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+            tasks.filter_map(|task| std::fs::read(task.path().join("comm")).ok()).any(|name| name == b"minion-lines\n")
+        };
+        while !waits() && !flush.is_finished() {
+            std::thread::yield_now();
+        }
+        drop(writing);
+        flush.join().unwrap();
+        drop(lines);
+        let mut said = String::new();
+        std::fs::File::from(read).read_to_string(&mut said).unwrap();
+        assert_eq!(said, "the last word\n");
     }
 }

@@ -24,17 +24,11 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
     let (mut empty, mut sure, mut gone) = (0, 0, BTreeSet::new());
     loop {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
-        let marked = mark.map(|mark| Carriers::look(mark, deadline)).unwrap_or_default();
+        let marked = mark.map(|mark| Carriers::kill(mark, deadline)).unwrap_or_default();
         let mut pidfds: Vec<Pidfd> = below.iter().filter_map(|pid| Pidfd::open(*pid).ok()).collect();
         pidfds.extend(marked.alive);
         for pid in &below {
             signal_descendant(*pid, &[libc::SIGKILL]);
-        }
-        for pidfd in &pidfds {
-            // The pidfd came first, then the proof: a number may be given away in between.
-            if mark.is_some_and(|mark| mark.is_on(pidfd.pid(), deadline) == Some(true)) {
-                let _ = pidfd.signal(libc::SIGKILL);
-            }
         }
         let dead = pidfds.iter().all(|pidfd| pidfd.dies(deadline.saturating_duration_since(Instant::now())));
         while let Ok(Some(pid)) = reap::peek() {
@@ -72,18 +66,27 @@ struct Carriers {
 }
 
 impl Carriers {
-    /// The newest first: what goes on to another process all the time is soon gone from this list.
-    fn look(mark: &Mark, until: Instant) -> Self {
+    /// Sends SIGKILL. The newest first, and each at once: what goes on to another process all the time is soon gone from this
+    /// list, and who is found has to die before it has a successor.
+    fn kill(mark: &Mark, until: Instant) -> Self {
         let mut carriers = Self::default();
         for pid in procfs::numbers("/proc").unwrap_or_default().into_iter().rev() {
             match mark.is_on(pid, until) {
-                Some(false) => {}
-                Some(true) => match Pidfd::open(pid) {
-                    Ok(pidfd) if !pidfd.dies(Duration::ZERO) => carriers.alive.push(pidfd),
-                    Ok(_) | Err(_) => drop(carriers.gone.insert(pid)),
-                },
-                None => drop(carriers.gone.insert(pid)),
+                Some(false) => continue,
+                Some(true) => {
+                    // The pidfd comes before the proof that counts: a number may be given away in between.
+                    if let Ok(pidfd) = Pidfd::open(pid)
+                        && !pidfd.dies(Duration::ZERO)
+                        && mark.is_on(pid, until) == Some(true)
+                        && pidfd.signal(libc::SIGKILL).is_ok()
+                    {
+                        carriers.alive.push(pidfd);
+                        continue;
+                    }
+                }
+                None => {}
             }
+            carriers.gone.insert(pid);
         }
         carriers
     }
