@@ -243,12 +243,12 @@ impl Container {
     /// Every process of the container that is alive: in its cgroups, in the init's session, or with its `MESOS_DIRECTORY`
     /// in the environment, wherever it went. The init included.
     pub fn survivors(&self) -> Result<Vec<Process>> {
-        Ok(self.look()?.found.into_iter().map(|(process, _)| process).collect())
+        Ok(self.look(false)?.found.into_iter().map(|(process, _)| process).collect())
     }
 
-    /// The newest first, and each looked at once: what hops from process to process is gone from where it was listed a few
-    /// milliseconds later.
-    fn look(&self) -> Result<Look> {
+    /// The newest first, each looked at once, and killed at once where that is wanted: what hops from process to process is gone
+    /// from where it was listed a few milliseconds later, and who is found has to die before it has a successor.
+    fn look(&self, kills: bool) -> Result<Look> {
         let members = self.members();
         let whose = |pid: i32| if members.contains(&pid) { Whose::Ours } else { self.whose(pid) };
         let mut look = Look { found: Vec::new(), gone: BTreeSet::new(), is_sure: true };
@@ -261,6 +261,9 @@ impl Container {
                         && matches!(whose(pid), Whose::Ours)
                         && let Some(process) = Process::alive(pid)
                     {
+                        if kills {
+                            proc::kill(&handle)?;
+                        }
                         look.found.push((process, handle));
                         continue;
                     }
@@ -308,16 +311,22 @@ impl Container {
         let (mut empty, mut sure) = (0, 0);
         let mut dead = BTreeSet::new();
         loop {
-            let Look { found, gone, is_sure } = self.look()?;
+            let Look { found, gone, is_sure } = self.look(true)?;
             let is_sure = is_sure && gone.is_subset(&dead);
             dead = gone;
             (empty, sure) = if found.is_empty() { (empty + 1, sure + u32::from(is_sure)) } else { (0, 0) };
-            if sure == LOOKS || empty == MOST_LOOKS || (empty > 0 && Instant::now() >= deadline) {
+            if sure == LOOKS || empty == MOST_LOOKS {
                 report.took = began.elapsed();
                 return Ok(report);
             }
-            for (process, handle) in &found {
-                proc::kill(handle)?;
+            if Instant::now() >= deadline {
+                return Err(Error::new(
+                    "destroy",
+                    &self.id,
+                    "its processes go on to new ones faster than they are killed",
+                ));
+            }
+            for (process, _) in &found {
                 if !report.killed.contains(process) {
                     report.killed.push(process.clone());
                 }
@@ -347,9 +356,7 @@ impl Drop for Container {
         let deadline = Instant::now() + DROP_TIMEOUT;
         // What left the freezer would keep another cgroup busy, so it goes first. One that is frozen dies in the destroy:
         // no waiting here.
-        for (_, handle) in self.look().map(|look| look.found).unwrap_or_default() {
-            let _ = proc::kill(&handle);
-        }
+        let _ = self.look(true);
         if let Some(group) = &self.group {
             let _ = destroy(group, DROP_FREEZE_RETRY, deadline);
         }
