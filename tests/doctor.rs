@@ -4,6 +4,8 @@
 
 mod common;
 
+#[path = "doctor/leftovers.rs"]
+mod leftovers;
 #[path = "doctor/mounts.rs"]
 mod mounts;
 #[path = "doctor/socket.rs"]
@@ -354,24 +356,3 @@ fn a_container_without_freezer_or_with_an_empty_cpuset_is_ill() {
 }
 
 const UNIFIED: &str = "/sys/fs/cgroup/unified";
-
-/// The doctor in the leaf of a v2 container, where the cgroup2 mount is at /sys/fs/cgroup as on a host without v1.
-fn in_leaf(leaf: &Path, prefix: &str) -> Report {
-    let script = "echo $$ > \"$1\" && mount -t cgroup2 none /sys/fs/cgroup && shift && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", script, "sh"]).arg(leaf.join("cgroup.procs"));
-    command.args([minion(), "doctor", "--json", &format!("--mesos-cgroup-prefix={prefix}")]);
-    Report::from(&command.output().unwrap())
-}
-
-#[test]
-fn a_cgroup_that_an_earlier_run_left_in_the_container_is_told_with_what_an_agent_makes_of_it() {
-    need!("root", "v2");
-    let guard = CgroupGuard::new(&[UNIFIED], "/c1/leaf");
-    let leaf = Path::new(UNIFIED).join(guard.name()).join("c1/leaf");
-    in_leaf(&leaf, guard.name()).says("leftover cgroups", "ok", "");
-    fs::create_dir(leaf.join("kube")).unwrap();
-    let report = in_leaf(&leaf, guard.name());
-    report.says("leftover cgroups", "warn", "c1/leaf/kube");
-    assert!(report.check("leftover cgroups")["remedy"].as_str().unwrap().contains("its next start"), "{}", report.json);
-}

@@ -100,6 +100,7 @@ fn summary(scenario: Scenario, faults: &[Fault], verdicts: &[Verdict]) {
     }
     let injected: usize = calls.values().sum();
     let missed = verdicts.iter().filter(|verdict| verdict.injected == 0).count();
+    assert!(missed * 10 <= faults.len(), "{missed} of {} lives did not come to their fault", faults.len());
     eprintln!(
         "{scenario:?}: {} lives, {injected} calls failed, {missed} lives did not come to their fault",
         faults.len()

@@ -183,6 +183,21 @@ fn the_command_is_in_the_tasks_cgroups_on_v1_and_v2_and_nothing_stays_there() {
 }
 
 #[test]
+fn on_v2_the_command_is_in_the_leaf_and_nothing_stays_there() {
+    need!("root", "v2");
+    let guard = CgroupGuard::new(&[common::unified()], "/c1/leaf");
+    let procs = common::unified().join(guard.name()).join("c1/leaf/cgroup.procs");
+    let task = Task::plain();
+    fs::write(&procs, task.pid.to_string()).unwrap();
+    let theirs = fs::read_to_string(format!("/proc/{}/cgroup", task.pid)).unwrap();
+    assert!(theirs.contains("/c1/leaf\n"), "{theirs}");
+    assert_eq!(task.text("cat /proc/self/cgroup"), theirs);
+    let left: i32 = task.text("setsid sleep 300 >/dev/null & echo $!").trim().parse().unwrap();
+    assert!(!proc::is_alive(left));
+    assert_eq!(fs::read_to_string(&procs).unwrap(), format!("{}\n", task.pid));
+}
+
+#[test]
 fn with_user_the_command_is_the_tasks_user() {
     need!("root");
     let arguments = ["--reuid=65534", "--regid=65533", "--groups=1,2", "sh", "-c", ""];

@@ -6,6 +6,8 @@ mod common;
 
 #[path = "root_inspect/namespaces.rs"]
 mod namespaces;
+#[path = "root_inspect/unified.rs"]
+mod on_unified;
 #[path = "root_inspect/resources.rs"]
 mod resources;
 #[path = "root_inspect/under_agent.rs"]

@@ -82,7 +82,8 @@ pub(super) const CONTAINERS_ROW: Row = Row {
          that would stop or mislead the agent's next recovery, containers whose minion is gone.",
         "Framework and executor come from the environment of the container's processes, which their user and root may read.",
         "STATE is the kind of a container's worst finding, a note's too. Exit codes: 0 when there is nothing but notes; 1 when \
-         there is a warning or a problem; 2 when the trees cannot be read.",
+         there is a warning or a problem; 2 when the trees cannot be read, or there is neither and some processes could not be \
+         asked.",
     ],
     sections: &[],
     json: Json::Asked(&json::CONTAINERS),

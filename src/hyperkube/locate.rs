@@ -55,8 +55,10 @@ fn none_found(exe_dir: Option<&Path>, sandbox: Option<&Path>, path_var: Option<&
         // Writing to a String cannot fail.
         let _ = write!(places, "{place} ({quoted}), ");
     }
-    let path = path_var.unwrap_or_default();
-    Error::new("find km", "", format!("not {places}nor in PATH ({path:?})")).hint("--km-binary=PATH names it")
+    // With blanks, so that a table can break it.
+    let path: Vec<String> = path_elements(path_var).map(|directory| format!("{directory:?}")).collect();
+    let path = if path.is_empty() { "without a directory".to_owned() } else { path.join(", ") };
+    Error::new("find km", "", format!("not {places}nor in PATH ({path})")).hint("--km-binary=PATH names it")
 }
 
 #[cfg(test)]
@@ -87,7 +89,7 @@ mod tests {
         assert_eq!(
             locate(None, &["relative/km"]).unwrap_err().to_string(),
             "find km: not beside minion (\"/opt/minion\"), in the sandbox (\"/sandbox\"), nor in PATH \
-             (\"relative::/usr/bin:/bin\") (hint: --km-binary=PATH names it)"
+             (\"/usr/bin\", \"/bin\") (hint: --km-binary=PATH names it)"
         );
     }
 

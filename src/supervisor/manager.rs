@@ -45,8 +45,9 @@ impl Manager {
     }
 
     /// `READY=1`: every task was started and is ready.
-    pub(super) fn ready(&self) {
-        self.say("READY=1");
+    pub(super) fn ready(&self, tasks: usize) {
+        let plural = if tasks == 1 { "" } else { "s" };
+        self.say(&format!("READY=1\nSTATUS={tasks} task{plural} ready"));
     }
 
     /// `STOPPING=1`.

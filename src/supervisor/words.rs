@@ -30,7 +30,7 @@ impl Supervisor {
         }
         if let Some(manager) = self.manager.as_ref().filter(|_| (0..self.slots.len()).all(|id| self.core.was_ready(id)))
         {
-            manager.ready();
+            manager.ready(self.slots.len());
         }
     }
 

@@ -217,9 +217,12 @@ impl Survey {
         }
     }
 
-    /// 1 when something is not as it should be, else 0.
+    /// 1 when something is not as it should be; 2 when nothing is, of what this user could see, and that is not all; else 0.
     pub fn code(&self) -> u8 {
-        u8::from(self.findings.iter().any(|finding| finding.severity >= Severity::Warning))
+        if self.findings.iter().any(|finding| finding.severity >= Severity::Warning) {
+            return 1;
+        }
+        if self.unseen > 0 { 2 } else { 0 }
     }
 
     /// One line of JSON, with its end.

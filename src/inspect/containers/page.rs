@@ -25,6 +25,7 @@ impl Survey {
             Column::new("OOM", Fit::Number),
             Column::new("PRESSURE", Fit::Number).spare(),
             Column::new("STATE", Fit::Whole),
+            Column::new("FRAMEWORK", Fit::Middle).spare(),
         ]);
         for container in &self.containers {
             table.row(container.cells(flagged.get(container.id.as_str()).copied()));
@@ -112,6 +113,7 @@ impl Container {
             self.oom_cell(),
             Cell::from(or_dash(self.pressure().map(|pressure| format!("{pressure:.0}%")))),
             state(finding),
+            Cell::from(or_dash(self.framework.clone())),
         ]
     }
 

@@ -3,8 +3,12 @@
 use super::Check;
 use crate::cgroup::{self, Kernel, Layout, Placement, Sources, Validated, Verdict, Version};
 use crate::inspect::proc::seen;
-use crate::mesos::Environment;
-use std::path::Path;
+use crate::mesos::{Environment, SEPARATOR};
+use crate::process::procfs;
+use std::path::{Path, PathBuf};
+
+/// So many leftover cgroups are named.
+const SHOWN: usize = 8;
 
 /// All checks of cgroups; one line of trouble where they cannot be read.
 pub(super) fn all(prefix: &str, environment: &Environment) -> Vec<Check> {
@@ -113,19 +117,39 @@ fn cpuset(validated: &Validated) -> Check {
     }
 }
 
-/// v2: cgroups in the container that are not the agent's. [ME-05]
+/// Cgroups in the container that are not the agent's. [ME-05]
 fn left(validated: &Validated) -> Check {
     let name = "leftover cgroups";
-    let hazards: Vec<String> =
-        validated.hazards().iter().map(|hazard| hazard.directory.display().to_string()).collect();
+    let mut hazards: Vec<PathBuf> = validated.hazards().into_iter().map(|hazard| hazard.directory).collect();
+    let remedy = if hazards.is_empty() {
+        "a v1 agent takes each for a container that its launcher does not know, and destroys it at its next start: rmdir what \
+         is empty"
+    } else {
+        "an agent takes each for a container that it does not know, and fails at its next start: rmdir what is empty"
+    };
+    if let Some(launchers) = v1(validated, "freezer") {
+        let others =
+            validated.places.iter().filter(|place| place.version == Version::V1 && place.directory != launchers);
+        others.for_each(|place| unlaunched(&place.directory, launchers, &mut hazards));
+    }
     if hazards.is_empty() {
         return Check::ok(name, "none in the container that an agent would stumble over");
     }
-    Check::warn(
-        name,
-        hazards.join(", "),
-        "an agent takes each for a container that it does not know, and fails at its next start: rmdir what is empty",
-    )
+    let shown: Vec<String> = hazards.iter().take(SHOWN).map(|directory| directory.display().to_string()).collect();
+    let more = hazards.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Check::warn(name, shown.join(", ") + &more, remedy)
+}
+
+/// v1: what is shaped like a nested container here, and is none in the launcher's hierarchy, which is freezer's.
+fn unlaunched(directory: &Path, launchers: &Path, found: &mut Vec<PathBuf>) {
+    for name in procfs::directories(directory.join(SEPARATOR)).unwrap_or_default() {
+        let nested = |container: &Path| container.join(SEPARATOR).join(&name);
+        if !nested(launchers).is_dir() {
+            found.push(nested(directory));
+        }
+        unlaunched(&nested(directory), &nested(launchers), found);
+    }
 }
 
 fn v1<'a>(validated: &'a Validated, controller: &str) -> Option<&'a Path> {

@@ -95,7 +95,7 @@ fn none_left(name: &'static str, unseen: usize, unsure: &[String]) -> Check {
         (None, 0) => Check::ok(name, evidence),
         (None, unseen) => {
             let unseen = counted(unseen, "process", "processes");
-            Check::unknown(name, format!("{evidence}; {unseen} could not be looked into"))
+            Check::unknown(name, format!("{evidence}; {unseen} could not be looked into: root may"))
         }
         (Some(first), _) => {
             let unsure = counted(unsure.len(), "process has", "processes have");
