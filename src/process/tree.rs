@@ -34,6 +34,8 @@ pub struct Process {
     pub executed: bool,
     /// Whether it is a thread of the kernel.
     pub is_kernels: bool,
+    /// Whether it is on its way out of the world, without memory perhaps, and not a zombie yet. `PF_EXITING`.
+    pub is_exiting: bool,
     /// Whether it is amid an exec: it has its new memory, and not all is there. Never for a stranger's, of whom that is not
     /// told. [KF-82]
     pub is_loading: bool,
@@ -41,6 +43,8 @@ pub struct Process {
 
 /// `PF_KTHREAD`.
 const KERNELS: u32 = 0x20_0000;
+/// `PF_EXITING`.
+const EXITING: u32 = 0x4;
 /// `PF_FORKNOEXEC`: forked, and nothing executed since. Zombies keep it.
 const FORKED_ONLY: u32 = 0x40;
 
@@ -61,11 +65,11 @@ impl Process {
         let (parent, group, session) = (number()?, number()?, number()?);
         // Behind the terminal and its foreground group.
         let flags: u32 = fields.nth(2)?.parse().ok()?;
-        let (executed, is_kernels) = (flags & FORKED_ONLY == 0, flags & KERNELS != 0);
+        let (executed, is_kernels, is_exiting) = (flags & FORKED_ONLY == 0, flags & KERNELS != 0, flags & EXITING != 0);
         // Where the program's text begins: the last thing that an exec sets. Zero too without memory.
         let text: u64 = fields.nth(16)?.parse().ok()?;
-        let is_loading = text == 0 && !is_kernels && state != b'Z' && state != b'X';
-        Some(Self { pid, parent, group, session, state, executed, is_kernels, is_loading })
+        let is_loading = text == 0 && !is_kernels && !is_exiting && state != b'Z' && state != b'X';
+        Some(Self { pid, parent, group, session, state, executed, is_kernels, is_exiting, is_loading })
     }
 
     /// A zombie is dead already; only its parent can do anything about it.
@@ -231,7 +235,7 @@ pub fn start_environment(pid: i32, until: Instant) -> io::Result<Vec<u8>> {
             return Ok(text);
         }
         let Ok(process) = Process::read(pid) else { return Ok(text) };
-        let is_dead_or_kernels = process.is_zombie() || process.is_kernels;
+        let is_dead_or_kernels = process.is_zombie() || process.is_exiting || process.is_kernels;
         let is_sure = if process.is_loading { Instant::now() >= until } else { looks >= LOOKS };
         if is_dead_or_kernels || is_sure {
             return Ok(text);
@@ -316,12 +320,22 @@ mod tests {
             )
         };
         let parse = |flags, text| Process::parse(line(flags, text).as_bytes());
-        let (executed, is_kernels, is_loading) = (true, false, false);
-        let process =
-            Process { pid: 42, parent: 7, group: 40, session: 39, state: b'S', executed, is_kernels, is_loading };
+        let (executed, is_kernels, is_exiting, is_loading) = (true, false, false, false);
+        let process = Process {
+            pid: 42,
+            parent: 7,
+            group: 40,
+            session: 39,
+            state: b'S',
+            executed,
+            is_kernels,
+            is_exiting,
+            is_loading,
+        };
         assert_eq!(parse(0x40_0100, 4096), Some(process));
         assert_eq!(parse(0x40_0040, 4096), Some(Process { executed: false, ..process }));
         assert_eq!(parse(0x40_0100, 0), Some(Process { is_loading: true, ..process }));
+        assert_eq!(parse(0x40_0104, 0), Some(Process { is_exiting: true, ..process }));
         assert_eq!(parse(0x20_0040, 0), Some(Process { executed: false, is_kernels: true, ..process }));
         assert_eq!(Process::parse(b"42 (a"), None);
         assert_eq!(Process::parse(b""), None);

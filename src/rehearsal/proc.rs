@@ -22,10 +22,10 @@ impl fmt::Display for Process {
 }
 
 impl Process {
-    /// The process as it is now; none when it is dead, or a zombie.
+    /// The process as it is now; none when it is dead, a zombie, or about to be one.
     pub(super) fn alive(pid: i32) -> Option<Self> {
         let process = tree::Process::read(pid).ok()?;
-        (!process.is_zombie()).then(|| Self { pid, command: command(pid) })
+        (!process.is_zombie() && !process.is_exiting).then(|| Self { pid, command: command(pid) })
     }
 }
 

@@ -44,7 +44,8 @@ fn a_frozen_container_is_told() {
 fn a_process_that_is_in_the_container_by_its_environment_alone_is_outside() {
     need!("root", "v2enabled");
     let (container, _directory, _leaf) = on_v2("+pids");
-    let said = container.why(&container.named_only());
+    let looked = container.named_only();
+    let said = container.why(&looked);
     assert!(said.finding("cgroup-outside")["expected"].to_string().contains("/c1/leaf"), "{}", said.text);
 }
 
