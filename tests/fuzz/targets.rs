@@ -158,7 +158,9 @@ fn stat_lines(data: &[u8]) {
             process.parent,
             process.group,
             process.session,
-            u32::from(!process.executed) * 0x40 + u32::from(process.is_kernels) * 0x20_0000,
+            u32::from(!process.executed) * 0x40
+                + u32::from(process.is_kernels) * 0x20_0000
+                + u32::from(process.is_exiting) * 0x4,
             u32::from(!process.is_loading)
         );
         if process.state.is_ascii() && process.state != b' ' && process.state != b')' {
