@@ -10,7 +10,7 @@ mod rows;
 use ::minion::rehearsal::{Agent, Builder, Container};
 use common::fifo::Lines;
 use common::look::{Looked, commands, paste};
-use common::{CgroupGuard, DEADLINE, minion, proc, unified, wait_dead, wait_readable};
+use common::{CgroupGuard, DEADLINE, a_moment, minion, proc, unified, wait_dead};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn root() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -217,7 +217,6 @@ fn child_cgroups_on_v2_stop_a_recovery_unless_they_are_called_agent() {
 /// The daemon that the stand-in left. Amid its exec it cannot be told by its environment yet, and nothing tells when that is
 /// through: so another look, a moment later. [KF-82]
 fn orphan_of(container: &Container) -> i32 {
-    let (quiet, _held) = rustix::pipe::pipe().unwrap();
     let deadline = Instant::now() + DEADLINE;
     loop {
         let found =
@@ -226,7 +225,7 @@ fn orphan_of(container: &Container) -> i32 {
             return process.pid;
         }
         assert!(Instant::now() < deadline, "the proxy left no daemon");
-        wait_readable(&quiet, Instant::now() + Duration::from_millis(5));
+        a_moment();
     }
 }
 

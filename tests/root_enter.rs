@@ -14,12 +14,12 @@ mod users;
 
 use common::fifo::Lines;
 use common::minion::{Minion, Sandbox};
-use common::{CgroupGuard, DEADLINE, minion, proc, wait_dead, wait_readable};
+use common::{CgroupGuard, DEADLINE, a_moment, minion, proc, wait_dead, wait_readable};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A process to go to. Dropping it kills it and, where it leads a pid namespace, all in it.
 struct Task {
@@ -42,12 +42,11 @@ impl Task {
         Lines::of(task.child.stdout.take().unwrap().into()).next_with("ready");
         // Where it is unshare that was started, the shell is its child.
         let shell = proc::children(pid).first().copied().unwrap_or(pid);
-        let (quiet, _held) = rustix::pipe::pipe().unwrap();
         let deadline = Instant::now() + DEADLINE;
         let read = |file: &str| fs::read_to_string(format!("/proc/{shell}/{file}")).unwrap();
         while read("comm") != "sleep\n" || read("environ").is_empty() {
             assert!(Instant::now() < deadline, "{program} became no sleep");
-            wait_readable(&quiet, Instant::now() + Duration::from_millis(5));
+            a_moment();
         }
         task
     }

@@ -5,7 +5,7 @@
 mod common;
 
 use ::minion::rehearsal::{Agent, Builder, Container, Process};
-use common::{DEADLINE, minion, unified, wait_dead, wait_readable};
+use common::{DEADLINE, a_moment, minion, unified, wait_dead};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -43,13 +43,12 @@ fn ended(agent: &Agent) -> Container {
     let mut container = agent.launch(&["./km", "executor"]).unwrap();
     assert_eq!(container.wait(soon()).unwrap().raw, 0);
     // A vfork's parent goes on a moment before the child has a command line of its own, and nothing tells when: so another look.
-    let (quiet, _held) = rustix::pipe::pipe().unwrap();
     let is_amid_exec =
         |process: &Process| process.command.contains("--offspring daemon") || process.command.starts_with('[');
     let deadline = soon();
     while container.survivors().unwrap().iter().any(is_amid_exec) {
         assert!(Instant::now() < deadline, "the daemon executes nothing");
-        wait_readable(&quiet, Instant::now() + Duration::from_millis(1));
+        a_moment();
     }
     container
 }

@@ -5,12 +5,12 @@ use super::proc::seen::Seen;
 use super::report::{Answer, Form};
 use super::view::kmsg::{self, Kill, Victims};
 use super::{command, json, page};
-use crate::mesos::recovery::LEAF;
+use crate::mesos::recovery::above_leaf;
 use crate::process::signals;
 use crate::render::Screen;
 use crate::render::unit::span;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a shell adds to the number of the signal that ended a program.
@@ -57,7 +57,7 @@ pub struct LastExit {
 /// Says why it does not run. Code 1 but where it was told so or has done its work.
 pub fn absent(absent: &Absent, form: Form, screen: &Screen) -> Answer {
     let victims = match &absent.memory {
-        Some(cgroup) if absent.oom_kills.is_some_and(|kills| kills > 0) => kmsg::victims(container_of(cgroup)),
+        Some(cgroup) if absent.oom_kills.is_some_and(|kills| kills > 0) => kmsg::victims(above_leaf(cgroup)),
         Some(_) | None => Seen::default(),
     };
     let finding = finding(absent, &victims);
@@ -93,11 +93,6 @@ impl Absent {
             _ => ("read the end of its log", of_task("logs --lines=20")),
         }
     }
-}
-
-/// On v2 the container is the cgroup above the one that its processes are in. [ME-06]
-fn container_of(cgroup: &Path) -> &Path {
-    if cgroup.ends_with(LEAF) { cgroup.parent().unwrap_or(cgroup) } else { cgroup }
 }
 
 fn finding(absent: &Absent, victims: &Seen<Victims>) -> Finding {

@@ -6,7 +6,7 @@ use super::view::kin::{Marker, mains};
 use super::{Absent, minion};
 use crate::cgroup::{self, Validated};
 use crate::error::{Error, Result};
-use crate::mesos::recovery::LEAF;
+use crate::mesos::recovery::above_leaf;
 use crate::process::procfs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -99,10 +99,7 @@ impl Container {
         }
         let mut container = Self { id: id.to_owned(), members: BTreeSet::new(), places: Vec::new() };
         for place in &validated.places {
-            let top = match place.directory.parent() {
-                Some(container) if place.directory.ends_with(LEAF) => container,
-                Some(_) | None => &place.directory,
-            };
+            let top = above_leaf(&place.directory);
             let mut members = BTreeSet::new();
             members_of(top, &mut members);
             container.places.push((place.hierarchy.clone(), top.to_owned(), members.len()));

@@ -10,6 +10,14 @@ use std::path::{Component, Path};
 /// The cgroup of a v2 container that holds its processes: its parent holds the limits. [ME-06]
 pub const LEAF: &str = "leaf";
 
+/// The container of the cgroup that a process of it is in: on v2 that is the one above the leaf. [ME-06]
+pub fn above_leaf(cgroup: &Path) -> &Path {
+    match cgroup.parent() {
+        Some(container) if cgroup.ends_with(LEAF) => container,
+        Some(_) | None => cgroup,
+    }
+}
+
 /// The agent's own cgroup below its root: on v2, and on v1 with `--agent_subsystems`.
 const AGENT_V2: &str = "agent";
 const AGENT_V1: &str = "slave";

@@ -19,6 +19,7 @@
 #![allow(unsafe_code)]
 
 pub mod attributes;
+mod looks;
 pub mod memory;
 pub mod mountinfo;
 pub mod peer;
@@ -32,6 +33,7 @@ pub mod startup;
 pub mod thread;
 pub mod tree;
 
+pub use looks::Looks;
 pub use pidfd::Pidfd;
 pub use reap::WaitStatus;
 

@@ -78,19 +78,17 @@ impl Pidfd {
         // SAFETY: a null siginfo makes the kernel fill in its own; no memory of ours is read or written.
         unsafe { self.fd.send_raw_signal(signal, std::ptr::null(), flags) }
     }
-}
 
-/// What it means that a pidfd could not be opened, where that is no lack of descriptors or memory.
-pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
-    is_missing(error).then_some("minion needs Linux 5.3 and a seccomp profile that allows pidfd_open")
-}
-
-impl Pidfd {
     /// Whether the process is dead, a zombie at least, within this time.
     pub fn dies(&self, limit: Duration) -> bool {
         let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         poll(&mut [PollFd::new(self, PollFlags::IN)], Some(&limit)).is_ok_and(|ready| ready > 0)
     }
+}
+
+/// What it means that a pidfd could not be opened, where that is no lack of descriptors or memory.
+pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
+    is_missing(error).then_some("minion needs Linux 5.3 and a seccomp profile that allows pidfd_open")
 }
 
 /// The call is not there: an old kernel says ENOSYS, a seccomp profile EPERM.

@@ -7,7 +7,7 @@ use super::proc::{self, Process};
 use super::recovery::Orphan;
 use super::{sandbox, wait};
 use crate::error::{During, Error, Result};
-use crate::process::{Pidfd, tree};
+use crate::process::{Looks, Pidfd, tree};
 use rustix::fs::{Mode, OFlags, open};
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,10 +25,7 @@ const REAP_POLL: Duration = Duration::from_millis(100);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same when a container is dropped: a test should not hang for a minute.
 const DROP_TIMEOUT: Duration = Duration::from_secs(10);
-/// So many looks find nothing when there is nothing, if of all that they listed they saw whose it is, or had not seen it the look
-/// before: what ended meanwhile may have had a successor.
-const LOOKS: u32 = 3;
-/// So many in a row do where processes of others come and go all the time.
+/// So many looks in a row that find nothing do where processes of others come and go all the time.
 const MOST_LOOKS: u32 = 100;
 /// Where a process has its container's sandbox in its environment. A nested container has the second alone.
 const SANDBOX: [&str; 2] = ["MESOS_DIRECTORY", "MESOS_SANDBOX"];
@@ -269,7 +266,10 @@ impl Container {
                     }
                 }
                 Whose::Gone => {}
-                Whose::Unknown => look.is_sure = false,
+                Whose::Unknown => {
+                    look.is_sure = false;
+                    continue;
+                }
             }
             look.gone.insert(pid);
         }
@@ -295,11 +295,11 @@ impl Container {
             Ok(process) if process.is_zombie() => Whose::Gone,
             Ok(process) if session == Some(process.session) => Whose::Ours,
             Ok(process) if !environment.is_empty() || process.is_kernels => Whose::Anothers,
-            Ok(process) => match fs::read_link(format!("/proc/{pid}/cwd")) {
-                Ok(cwd) if cwd == self.sandbox => Whose::Ours,
-                Ok(_) if !process.is_loading => Whose::Anothers,
-                Ok(_) | Err(_) if process.is_loading => Whose::Unknown,
-                Ok(_) | Err(_) => Whose::Gone,
+            Ok(process) => match (fs::read_link(format!("/proc/{pid}/cwd")), process.is_loading) {
+                (Ok(cwd), _) if cwd == self.sandbox => Whose::Ours,
+                (_, true) => Whose::Unknown,
+                (Ok(_), false) => Whose::Anothers,
+                (Err(_), false) => Whose::Gone,
             },
         }
     }
@@ -308,14 +308,10 @@ impl Container {
     fn sweep(&self, deadline: Instant) -> Result<DestroyReport> {
         let began = Instant::now();
         let mut report = DestroyReport::default();
-        let (mut empty, mut sure) = (0, 0);
-        let mut dead = BTreeSet::new();
+        let mut looks = Looks::up_to(MOST_LOOKS);
         loop {
             let Look { found, gone, is_sure } = self.look(true)?;
-            let is_sure = is_sure && gone.is_subset(&dead);
-            dead = gone;
-            (empty, sure) = if found.is_empty() { (empty + 1, sure + u32::from(is_sure)) } else { (0, 0) };
-            if sure == LOOKS || empty == MOST_LOOKS {
+            if looks.prove_it(!found.is_empty(), is_sure, gone) {
                 report.took = began.elapsed();
                 return Ok(report);
             }

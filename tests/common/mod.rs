@@ -161,6 +161,12 @@ pub fn wait_readable(fd: impl AsFd, deadline: Instant) -> bool {
     }
 }
 
+/// Lets others work, where nothing tells when what is waited for is there: before another look.
+pub fn a_moment() {
+    let (quiet, _held) = rustix::pipe::pipe().unwrap();
+    wait_readable(quiet, Instant::now() + Duration::from_millis(5));
+}
+
 /// Waits until the process is dead (a zombie counts). True also when it does not exist.
 pub fn wait_dead(pid: i32, deadline: Instant) -> bool {
     let pid = Pid::from_raw(pid).expect("a pid is positive");

@@ -7,8 +7,60 @@ use crate::common::oom::FIRST;
 use crate::common::{DEADLINE, minion};
 use crate::need;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
+
+/// A process that enters this cgroup and spins until this one, which has the quota, has been throttled.
+pub(super) fn throttled(cgroup: &Path, limited: &Path) -> Looked {
+    let spin = format!(
+        "echo $$ > {}; until [[ $(< {}) =~ nr_throttled\\ [1-9] ]]; do :; done; echo ready",
+        cgroup.join("cgroup.procs").display(),
+        limited.join("cpu.stat").display()
+    );
+    Looked::script(&spin).0
+}
+
+/// A process of this cgroup, after the kernel killed another for memory there; and who that was. It eats alone, and until its
+/// memory is back, which this file counts: else the one that is looked at would be killed too.
+pub(super) fn eats_alone(cgroup: &Path, used: &Path) -> (Looked, String) {
+    let eat = "head -c 100m /dev/zero | sh -c 'echo $$ > $PROCS; exec tail -c 100m' > /dev/null & eater=$!; wait $eater; \
+               until read -r used < $USED && [ $used -lt 8388608 ]; do :; done; echo $$ > $PROCS; echo $eater";
+    let mut command = Command::new("bash");
+    command.args(["-c", &format!("{{ {eat}; }} 2>/dev/null; read -r x")]).env("PROCS", cgroup.join("cgroup.procs"));
+    Looked::start(command.env("USED", used))
+}
+
+/// The finding names the one that ate, and the container by whose limit it was.
+pub(super) fn assert_named(actual: &str, eater: &str, container: &Container) {
+    let limit = format!(", by the limit of /{}/c1", container.guard.name());
+    let reported = actual.contains(&format!(" was pid {eater} (tail), ")) && actual.contains(&limit);
+    // After ten kills in 5 s, of whatever else runs here.
+    assert!(reported || actual.contains("without a report, here or elsewhere, the last of pid "), "{actual}");
+}
+
+/// With 62 MiB of its 64 in use, by a process of this cgroup, the container is found to be near its limit.
+pub(super) fn assert_almost_full(container: &Container, cgroup: &Path) {
+    let file = format!("/dev/shm/{}", container.guard.name());
+    let fill = format!(
+        "echo $$ > {}/cgroup.procs; dd if=/dev/zero of={file} bs=64k count=992 2>/dev/null; echo ready",
+        cgroup.display()
+    );
+    let (looked, _) = Looked::script(&fill);
+    let said = container.why(&looked);
+    fs::remove_file(file).unwrap();
+    assert!(said.actual("memory-at-limit").contains("of 64 MiB in use"), "{}", said.text);
+    assert!(!said.has("oom-killed"));
+}
+
+/// Waits until all of this cgroup are frozen.
+pub(super) fn await_frozen(file: &Path, state: &str) {
+    // Reading is what makes the kernel look whether all have arrived.
+    let deadline = Instant::now() + DEADLINE;
+    while !fs::read_to_string(file).unwrap().contains(state) {
+        assert!(Instant::now() < deadline, "never frozen");
+    }
+}
 
 #[test]
 fn a_frozen_process_is_told_with_its_state() {
@@ -17,11 +69,7 @@ fn a_frozen_process_is_told_with_its_state() {
     let looked = container.with_process_in(&[FREEZER]);
     let state = container.directory(FREEZER).join("freezer.state");
     write(&state, "FROZEN");
-    // Reading is what makes the kernel look whether all have arrived.
-    let deadline = Instant::now() + DEADLINE;
-    while fs::read_to_string(&state).unwrap() != "FROZEN\n" {
-        assert!(Instant::now() < deadline, "never frozen");
-    }
+    await_frozen(&state, "FROZEN\n");
     let said = container.why(&looked);
     write(&state, "THAWED");
     assert!(said.actual("frozen").contains(container.guard.name()), "{}", said.text);
@@ -70,15 +118,9 @@ fn a_real_time_process_outside_of_the_cpu_cgroup_is_explained() {
 fn a_process_of_a_container_that_is_held_back_by_its_quota_is_told() {
     need!("root", "v1");
     let container = Container::new(&[CPU]);
-    let stat = container.directory(CPU).join("cpu.stat");
-    write(&container.directory(CPU).join("cpu.cfs_quota_us"), "1000");
-    let procs = container.directory(CPU).join("cgroup.procs");
-    let spin = format!(
-        "echo $$ > {}; until [[ $(< {}) =~ nr_throttled\\ [1-9] ]]; do :; done; echo ready",
-        procs.display(),
-        stat.display()
-    );
-    let (looked, _) = Looked::script(&spin);
+    let cpu = container.directory(CPU);
+    write(&cpu.join("cpu.cfs_quota_us"), "1000");
+    let looked = throttled(&cpu, &cpu);
     assert!(container.why(&looked).actual("cpu-throttled").starts_with("throttled in "));
 }
 
@@ -88,21 +130,12 @@ fn a_process_that_was_killed_for_memory_is_named_with_the_limit() {
     let container = Container::new(&[MEMORY]);
     let memory = container.directory(MEMORY);
     write(&memory.join("memory.limit_in_bytes"), "16777216");
-    // It eats alone, and until its memory is back: else the one that is looked at would be killed too.
-    let eat = "head -c 100m /dev/zero | sh -c 'echo $$ > $PROCS; exec tail -c 100m' > /dev/null & eater=$!; wait $eater; \
-               until read -r used < $USED && [ $used -lt 8388608 ]; do :; done; echo $$ > $PROCS; echo $eater";
-    let mut command = Command::new("bash");
-    command.args(["-c", &format!("{{ {eat}; }} 2>/dev/null; read -r x")]).env("PROCS", memory.join("cgroup.procs"));
-    command.env("USED", memory.join("memory.usage_in_bytes"));
-    let (looked, eater) = Looked::start(&mut command);
+    let (looked, eater) = eats_alone(&memory, &memory.join("memory.usage_in_bytes"));
     let said = container.why(&looked);
     let actual = said.actual("oom-killed");
     assert!(actual.starts_with("1 killed in ") && actual.contains("of 16 MiB in use"), "{actual}");
     if fs::File::open("/dev/kmsg").is_ok() {
-        let limit = format!(", by the limit of /{}/c1", container.guard.name());
-        let reported = actual.contains(&format!(" was pid {eater} (tail), ")) && actual.contains(&limit);
-        // After ten kills in 5 s, of whatever else runs here.
-        assert!(reported || actual.contains("without a report, here or elsewhere, the last of pid "), "{actual}");
+        assert_named(&actual, &eater, &container);
     }
 }
 
@@ -112,17 +145,7 @@ fn a_container_that_is_almost_out_of_memory_is_found() {
     let container = Container::new(&[MEMORY]);
     let memory = container.directory(MEMORY);
     write(&memory.join("memory.limit_in_bytes"), "67108864");
-    let file = format!("/dev/shm/{}", container.guard.name());
-    // 62 MiB of 64.
-    let fill = format!(
-        "echo $$ > {}/cgroup.procs; dd if=/dev/zero of={file} bs=64k count=992 2>/dev/null; echo ready",
-        memory.display()
-    );
-    let (looked, _) = Looked::script(&fill);
-    let said = container.why(&looked);
-    fs::remove_file(file).unwrap();
-    assert!(said.actual("memory-at-limit").contains("of 64 MiB in use"), "{}", said.text);
-    assert!(!said.has("oom-killed"));
+    assert_almost_full(&container, &memory);
 }
 
 #[test]

@@ -3,17 +3,14 @@
 use super::mark::Mark;
 use crate::error::Error;
 use crate::process::tree::{Children, signal_descendant, with_descendants};
-use crate::process::{Pidfd, procfs, reap};
+use crate::process::{Looks, Pidfd, procfs, reap};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// So long a killed process may take to die: longer only in the kernel's own hands.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// So many looks for a mark find nothing when there is nothing, if of all that they listed they saw whose it is: what ended before
-/// that may have had a successor. Who is below us cannot be missed so.
-const LOOKS: u32 = 3;
-/// So many in a row do where others come and go all the time.
+/// So many looks in a row that find no mark do where others come and go all the time.
 const MOST_LOOKS: u32 = 50;
 
 /// Kills what the command left: everything below us, and everything that carries `mark`, which is how orphans in another pid
@@ -21,7 +18,7 @@ const MOST_LOOKS: u32 = 50;
 pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
     let deadline = Instant::now() + LONGEST;
     let children = Children::open();
-    let (mut empty, mut sure, mut gone) = (0, 0, BTreeSet::new());
+    let mut looks = Looks::up_to(MOST_LOOKS);
     loop {
         let below = children.pids().and_then(with_descendants).unwrap_or_default();
         let marked = mark.map(|mark| Carriers::kill(mark, deadline)).unwrap_or_default();
@@ -36,10 +33,8 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
                 break;
             }
         }
-        let is_sure = marked.gone.is_subset(&gone);
-        gone = marked.gone;
-        (empty, sure) = if pidfds.is_empty() { (empty + 1, sure + u32::from(is_sure)) } else { (0, 0) };
-        if sure == if mark.is_some() { LOOKS } else { 1 } || empty == MOST_LOOKS {
+        // Who is below us cannot be missed: for that one look does.
+        if looks.prove_it(!pidfds.is_empty(), true, marked.gone) || (mark.is_none() && pidfds.is_empty()) {
             return Vec::new();
         }
         if !dead {
@@ -47,7 +42,7 @@ pub(super) fn end_all(mark: Option<&Mark>) -> Vec<Error> {
             let told = |pidfd: &Pidfd| Error::new("end", format!("process {}", pidfd.pid()), "SIGKILL does not end it");
             return stuck.map(|pidfd| told(pidfd).hint("minion inspect says what it waits for")).collect();
         }
-        if empty == 0 && Instant::now() >= deadline {
+        if !pidfds.is_empty() && Instant::now() >= deadline {
             let last = pidfds.iter().map(|pidfd| pidfd.pid().to_string()).collect::<Vec<_>>().join(", ");
             let escapes =
                 Error::new("end", "what the command left", "it goes on to new processes faster than they are ended");
